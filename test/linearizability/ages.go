@@ -8,27 +8,31 @@ import (
 	"time"
 )
 
-// maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
+// maxStaleness is how long a page may miss writes of other processes on the same SQLite file
+// (docs/reliability.md).
 const maxStaleness = 100 * time.Millisecond
 
-// gone is the status of an animal or an order that is not there.
+// gone is the status of an animal or an order that does not exist.
 const gone = "gone"
 
-// A change gives an animal or an order a status at some moment from begin to end, which is never if that is not known.
+// A change gives an animal or an order a status at some moment between begin and end. If the end is
+// unknown, it is never.
 type change struct {
 	status     string
 	begin, end time.Duration
-	process    int // that made it, or -1 if several got the request
+	process    int // the process that made the change, or -1 if several processes got the request
 }
 
-// mayBeOld reports whether another process than this one may have changed something on a shelf, so that this one need not know of it yet.
+// mayBeOld reports whether another process than this one may have changed a shelf, so that this process may
+// miss the change.
 func (h *History) mayBeOld(s shown, shelf, process int) bool {
 	return h.SharedFile && slices.ContainsFunc(s.requests[shelf], func(op *Operation) bool { return !op.onlyReads() && op.Process != process })
 }
 
-// checkAges returns a problem for each page that shows of an animal or an order what another process had changed longer than
-// maxStaleness before its request, or its own process before its request. The model does not judge such pages: so many overlap
-// within maxStaleness that it takes too long.
+// checkAges returns a problem for each page that shows an old status of an animal or an order. The status
+// is too old if another process replaced it longer than maxStaleness before the request, or if the process
+// of the page replaced it before the request. The model does not judge such pages, because so many of them
+// overlap within maxStaleness that it would take too long.
 func (h *History) checkAges(s shown) (problems []error) {
 	changes := map[recordKey][]change{}
 	for shelf, all := range s.observations {
@@ -51,7 +55,8 @@ func (h *History) checkAges(s shown) (problems []error) {
 	return problems[:min(len(problems), 10)]
 }
 
-// isPossible reports whether a page may have that of a record with a status. The category of an animal may have changed, too.
+// isPossible reports whether a page may show a record as expected while the record has a status. The
+// category of an animal may have changed, too.
 func (e expectation) isPossible(status string, q Query) bool {
 	selected := status != gone && q.selects(Fields{Status: status, Category: int(q.Category % 2)})
 	if e.absent {
@@ -60,8 +65,8 @@ func (e expectation) isPossible(status string, q Query) bool {
 	return selected && e.Status == status
 }
 
-// possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
-// change had certainly replaced, which the page must show.
+// possibleStatuses returns the statuses that a page may show. The change to such a status must have begun,
+// and no later change that the page must show may have replaced it.
 func possibleStatuses(changes []change, page *Operation) (statuses []string) {
 	for _, c := range changes {
 		replaced := slices.ContainsFunc(changes, func(later change) bool {
@@ -75,16 +80,16 @@ func possibleStatuses(changes []change, page *Operation) (statuses []string) {
 	return statuses
 }
 
-// changesOf returns the changes of a record that succeeded or may have. Repeated requests are one change, which
-// began with the first of them, and had ended when the first response was read. The first is that it is not there, the others
-// are in the order in which they began.
+// changesOf returns the changes of a record that succeeded or may have succeeded, in the order in which
+// they began. The first one is that the record does not exist. Repeated requests are one change: it begins
+// with the first request, and ends when the first response is read.
 func changesOf(requests []*Operation, key recordKey) []change {
 	changes := []change{{gone, math.MinInt64, math.MinInt64, -1}}
 	type request struct {
 		Kind
 		order  int
 		status string
-		number int // of a request that is no repetition
+		number int // tells apart requests that do not repeat each other
 	}
 	index := map[request]int{}
 	for number, op := range requests {
@@ -103,7 +108,7 @@ func changesOf(requests []*Operation, key recordKey) []change {
 			changes = append(changes, change{status, op.Call, never, op.Process})
 		}
 		if op.Call > changes[i].end {
-			continue // it repeats what had been done
+			continue // the request repeats a change that had ended
 		}
 		if changes[i].process != op.Process {
 			changes[i].process = -1
@@ -117,7 +122,7 @@ func changesOf(requests []*Operation, key recordKey) []change {
 	return changes
 }
 
-// newStatus returns the status that a request gives a record, and whether it gives it one.
+// newStatus returns the status that a request gives a record, and whether the request changes its status.
 func (op *Operation) newStatus(key recordKey) (status string, isChange bool) {
 	switch {
 	case op.Kind == Add && key.order == noOrder && op.Animal <= key.animal && key.animal < op.Animal+len(op.Pets):

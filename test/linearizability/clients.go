@@ -14,25 +14,26 @@ import (
 	"time"
 )
 
-// Clients send random requests, many of them for the same animals at once. If the processes share an SQLite file, each client
-// uses one process only.
+// Clients send random requests, many of them for the same animals at once. If the processes share an SQLite
+// file, each client uses only one process.
 type Clients struct {
 	History *History
-	// URLs returns the address of each process, or "" while one is not to be used.
+	// URLs has a function for each process. It returns the address of the process, or "" while clients must
+	// not use it.
 	URLs []func() string
 	Key  string
 	Seed uint64
 	// Pause is how long each client waits between its requests.
 	Pause time.Duration
-	// OnlyLists is whether they only list.
+	// OnlyLists is whether the clients only list.
 	OnlyLists bool
 
 	mu      sync.Mutex
-	shelves [8]*shelf // that are used now
+	shelves [8]*shelf // the shelves that clients use now
 
-	lastAnimal, lastOrder int64              // the greatest ids
+	lastAnimal, lastOrder int64              // the greatest ids in responses
 	lists                 map[Kind]Operation // the last request for a page of each list
-	pages                 sync.Map           // of cachedPage, by path
+	pages                 sync.Map           // the cachedPage of each path
 	tags                  sync.Map           // the ETags of each version, and the version of each ETag
 }
 
@@ -42,17 +43,17 @@ type version struct {
 	Fields
 }
 
-// A cachedPage is what clients cache of a page, or of counts.
+// A cachedPage is a page, or counts, that clients have cached.
 type cachedPage struct {
 	etag string
 	Response
 }
 
-// A shelf is what the clients know of some animals. Clients.mu guards it.
+// A shelf is what the clients know of the animals of a shelf. Clients.mu guards it.
 type shelf struct {
 	number   int
 	uses     int
-	variants int // of names
+	variants int // the number of variants of names that were used
 	animals  [animalsOfShelf]*animal
 }
 
@@ -78,14 +79,14 @@ type order struct {
 	id     int64
 }
 
-// shelves is the number of shelves of all clients of the tests.
+// shelves is the number of shelves of all clients, so that no number is used twice.
 var shelves atomic.Int64
 
-// usesOfShelf is how many requests are sent for a shelf, and costOfUnknown for how many one without a known outcome
-// counts: the time of the judge grows exponentially with those.
+// usesOfShelf is the number of requests for a shelf. A request without a known outcome counts as
+// costOfUnknown requests, because the time of the judge grows exponentially with their number.
 const usesOfShelf, costOfUnknown = 48, 6
 
-// Start sends requests by n clients until stop is called, which waits for the responses.
+// Start sends requests from n clients until stop is called. stop waits for the responses.
 func (c *Clients) Start(ctx context.Context, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -93,7 +94,7 @@ func (c *Clients) Start(ctx context.Context, n int) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// During sends requests by n clients for a duration, and returns what succeeded.
+// During sends requests from n clients for a duration, and returns the writes that succeeded.
 func (c *Clients) During(ctx context.Context, d time.Duration, n int) Operations {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, d)
@@ -102,7 +103,8 @@ func (c *Clients) During(ctx context.Context, d time.Duration, n int) Operations
 	return c.History.Since(begin).Acknowledged(false)
 }
 
-// Run sends requests by n clients until ctx ends, or the history has enough operations, and waits for all responses.
+// Run sends requests from n clients until ctx ends or the history has a number of operations. It waits for
+// all responses.
 func (c *Clients) Run(ctx context.Context, n, operations int) {
 	c.lists = map[Kind]Operation{}
 	var wait sync.WaitGroup
@@ -119,7 +121,7 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 	wait.Wait()
 }
 
-// processes returns those that a client uses.
+// processes returns the processes that a client uses.
 func (c *Clients) processes(number int) (all []int) {
 	if c.History.SharedFile {
 		return []int{number % len(c.URLs)}
@@ -130,11 +132,11 @@ func (c *Clients) processes(number int) (all []int) {
 	return all
 }
 
-// ReadAll reads all pages of both lists of each process as one more client. It tries for a minute at most.
+// ReadAll reads all pages of both lists of each process, as one more client. It tries for a minute at most.
 func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	time.Sleep(maxStaleness) // then each page has all writes
+	time.Sleep(maxStaleness) // after that, each page has all writes
 	for process := range c.URLs {
 		client := c.newClient(-1, process)
 		defer client.http.CloseIdleConnections()
@@ -165,7 +167,7 @@ func (c client) readAll(ctx context.Context, list Kind) error {
 	}
 }
 
-// A client sends one request after the other, each to a random one of its processes.
+// A client sends one request after the other, each to a random process of its processes.
 type client struct {
 	*Clients
 	number    int
@@ -175,14 +177,14 @@ type client struct {
 }
 
 func (c *Clients) newClient(number int, processes ...int) client {
-	seed := c.Seed + uint64(c.History.Len()) // else each Run would send the same requests
+	seed := c.Seed + uint64(c.History.Len()) // otherwise each Run would send the same requests
 	return client{
 		c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))),
 		&http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}},
 	}
 }
 
-// chance returns true once in n times.
+// chance returns true with a probability of 1/n.
 func (c client) chance(n int) bool { return c.random.IntN(n) == 0 }
 
 // next sends a random request.
@@ -199,7 +201,7 @@ func (c client) next(ctx context.Context) {
 	case op.onlyReads() && op.Kind != Get:
 	case op.Kind == Add && !op.Keyed && op.Code != ok:
 		if s.animals[op.Animal].added.sent = isUnknown; isUnknown {
-			s.uses = usesOfShelf // its id remains unknown
+			s.uses = usesOfShelf // the id of the animal remains unknown
 		}
 	case isUnknown:
 		s.uses += costOfUnknown
@@ -209,14 +211,14 @@ func (c client) next(ctx context.Context) {
 		for i, item := range op.Items {
 			a := s.animals[op.Animal+i]
 			a.id, c.lastAnimal = item.ID, max(c.lastAnimal, item.ID)
-			if len(op.Pets) <= 1 { // else the response has no ETag of the animal
+			if len(op.Pets) <= 1 { // a response with several animals has no ETag of an animal
 				a.seen = append(a.seen[max(0, len(a.seen)-1):], item.Fields)
 			}
 		}
 	}
 }
 
-// draw returns a random request for a page, or for a random animal of a shelf and its order.
+// draw returns a random request for a page, or for a random animal of a shelf and one of its orders.
 func (c client) draw() (Operation, *shelf, *order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,11 +264,11 @@ func (c client) newShelf() *shelf {
 	return s
 }
 
-// category returns one of those of a shelf.
+// category returns a random category of a shelf.
 func (c client) category(s *shelf) int64 { return int64(2*s.number + c.random.IntN(2)) }
 
-// drawList returns a random request for a page. Half are that of the client before, so that several are sent at once, and answered
-// from the cache or with 304.
+// drawList returns a random request for a page. Half of the requests repeat the last one, so that several
+// equal requests are sent at once and the service answers them from its cache or with 304.
 func (c client) drawList() Operation {
 	op := Operation{Client: c.number, Kind: List}
 	q, last, statuses := Query{Limit: 5 + 5*c.random.IntN(2)}, c.lastAnimal, []string{"available", "none", "pending", "sold"}
@@ -280,7 +282,7 @@ func (c client) drawList() Operation {
 	q.Canonical, q.Newest = c.chance(2), c.chance(4)
 	q.After = max(0, last/10-c.random.Int64N(4)) * 10
 	if q.Newest {
-		q.After = max(0, last/10+2-c.random.Int64N(4)) * 10 * c.random.Int64N(2) // half of them from the newest
+		q.After = max(0, last/10+2-c.random.Int64N(4)) * 10 * c.random.Int64N(2) // half of the pages begin at the newest record
 	}
 	if c.chance(2) {
 		from := c.random.IntN(len(statuses))
@@ -289,7 +291,7 @@ func (c client) drawList() Operation {
 	switch s := c.shelves[c.random.IntN(len(c.shelves))]; {
 	case s == nil:
 	case op.Kind == ListOrders && c.chance(3):
-		q.PetID = s.animals[0].id // 0 if it has none yet: all orders
+		q.PetID = s.animals[0].id // 0 if the animal has no id yet, which means all orders
 	case op.Kind == List && c.chance(4):
 		q.Category = c.category(s)
 	case op.Kind == List && c.chance(6):
@@ -310,8 +312,8 @@ func (c client) drawList() Operation {
 	return op
 }
 
-// drawIndex returns a random index of shelves. Half of those of processes that share a file are for the clients of one process
-// each, whose pages are exact for them.
+// drawIndex returns a random index of shelves. If the processes share a file, only the clients of one
+// process use each shelf in the first half. For these clients, pages are exact.
 func (c client) drawIndex() int {
 	i := c.random.IntN(len(c.shelves))
 	if c.History.SharedFile && i < len(c.shelves)/2 {
@@ -320,8 +322,8 @@ func (c client) drawIndex() int {
 	return i
 }
 
-// isQuiet reports whether the process gets no writes now: its own commits would invalidate its pages, and hide that it
-// misses those of another process.
+// isQuiet reports whether the process gets no writes now. Its own commits would invalidate its pages, and
+// hide that it misses the commits of another process.
 func (c client) isQuiet() bool {
 	return c.History.SharedFile && int(c.History.now()/(3*maxStaleness))%(3*len(c.URLs)) == c.processes[0]
 }
@@ -360,7 +362,7 @@ func (c client) drawUse(op Operation, s *shelf, a *animal) (Operation, *order) {
 	return op, nil
 }
 
-// drawPatch returns a random correction, which may be none.
+// drawPatch returns a random correction. It may change nothing.
 func (c client) drawPatch(s *shelf) (p Patch) {
 	if c.chance(2) {
 		s.variants++

@@ -1,5 +1,5 @@
-// Package linearizability records what concurrent clients send to a service and what they get, and judges whether one service
-// without concurrency and failures could have returned that.
+// Package linearizability records the requests of concurrent clients to a service and the responses. It
+// judges whether a service without concurrency and without failures could have returned these responses.
 package linearizability
 
 import (
@@ -21,9 +21,9 @@ import (
 // A Kind is what an operation does.
 type Kind string
 
-// The kinds of Operation.
+// The kinds of operations.
 const (
-	Add        Kind = "add" // of one animal, or of several at once
+	Add        Kind = "add" // adds one animal, or several at once
 	Get        Kind = "get"
 	Correct    Kind = "correct"
 	Remove     Kind = "remove"
@@ -36,35 +36,35 @@ const (
 	ListOrders Kind = "listOrders"
 )
 
-// An Operation is a request and its response. Each animal has a number on a shelf, which is two categories with a few animals, and
-// an animal has at most maxOrders orders, each with a number. Attempts with the same idempotency key are operations of the same
-// animal or order.
+// An Operation is a request and its response. A shelf is two categories with a few animals. Each animal has
+// a number on its shelf. It has at most maxOrders orders, each with a number. Requests with the same
+// idempotency key are operations for the same animal or order.
 type Operation struct {
 	Client  int      `json:"client"`
-	Process int      `json:"process"` // that the request was sent to
+	Process int      `json:"process"` // the process that got the request
 	Kind    Kind     `json:"kind"`
 	Shelf   int      `json:"shelf,omitempty"`
-	Animal  int      `json:"animal,omitempty"` // of several, the first
+	Animal  int      `json:"animal,omitempty"` // the number of the animal, or of the first of several
 	Order   int      `json:"order,omitempty"`
-	ID      int64    `json:"id,omitempty"` // of the animal, 0 for an Add
+	ID      int64    `json:"id,omitempty"` // the id of the animal, 0 for an Add
 	OrderID int64    `json:"orderId,omitempty"`
 	Keyed   bool     `json:"keyed,omitempty"`
-	Pets    []Fields `json:"pets,omitempty"`  // of an Add
-	Patch   Patch    `json:"patch,omitzero"`  // of a Correct
-	Match   *Fields  `json:"match,omitempty"` // whose ETag If-Match has
-	Query   Query    `json:"query,omitzero"`  // of a List, a ListOrders or a Count
+	Pets    []Fields `json:"pets,omitempty"`  // the animals of an Add
+	Patch   Patch    `json:"patch,omitzero"`  // the correction of a Correct
+	Match   *Fields  `json:"match,omitempty"` // If-Match has the ETag of this version
+	Query   Query    `json:"query,omitzero"`  // the query of a List, a ListOrders or a Count
 
-	Call   time.Duration `json:"call"`   // since the begin of the history, of a stale page from when on it may be
+	Call   time.Duration `json:"call"`   // since the begin of the history; for a stale page minus its Age
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
 	Stale  bool          `json:"stale,omitempty"`
 	Response
 }
 
-// Fields are those of an animal.
+// Fields are the fields of an animal.
 type Fields struct {
-	Variant  int    `json:"variant,omitempty"`  // of the name
-	Category int    `json:"category,omitempty"` // 0 or 1, of those of the shelf
-	Status   string `json:"status,omitempty"`   // "" for none
+	Variant  int    `json:"variant,omitempty"`  // makes the name different
+	Category int    `json:"category,omitempty"` // 0 or 1, the first or second category of the shelf
+	Status   string `json:"status,omitempty"`   // "" for an animal without a status
 }
 
 // A Patch has the fields that a correction changes.
@@ -74,7 +74,7 @@ type Patch struct {
 	Status   *string `json:"status,omitempty"`
 }
 
-// apply returns fields with those of the patch.
+// apply returns f with the fields of the patch replaced.
 func (p Patch) apply(f Fields) Fields {
 	for to, from := range map[*int]*int{&f.Variant: p.Variant, &f.Category: p.Category} {
 		if from != nil {
@@ -91,20 +91,20 @@ func (p Patch) apply(f Fields) Fields {
 type Query struct {
 	After    int64   `json:"after,omitempty"`
 	Limit    int     `json:"limit,omitempty"`
-	Newest   bool    `json:"newest,omitempty"`   // descending by id
+	Newest   bool    `json:"newest,omitempty"`   // descending by id if set
 	Statuses string  `json:"statuses,omitempty"` // separated by commas
-	Category int64   `json:"category,omitempty"` // of the service, 0 for all
+	Category int64   `json:"category,omitempty"` // a category of the service, 0 for all
 	IDs      []int64 `json:"ids,omitempty"`
-	PetID    int64   `json:"petId,omitempty"` // of the orders
-	// Canonical is whether the query has the form of those of links, which the service need not parse.
+	PetID    int64   `json:"petId,omitempty"` // only orders of this animal, 0 for all
+	// Canonical is whether the query has the form of the links of the service, which it need not parse.
 	Canonical bool `json:"canonical,omitempty"`
 }
 
 // A Response is what a client knows of the outcome of an operation.
 type Response struct {
-	Code        string `json:"code,omitempty"` // ok, or that of an error; "" if the outcome is unknown
+	Code        string `json:"code,omitempty"` // ok, or the code of the error; "" if the outcome is unknown
 	Replayed    bool   `json:"replayed,omitempty"`
-	NotModified bool   `json:"notModified,omitempty"` // 304: then the items are those of the cached page
+	NotModified bool   `json:"notModified,omitempty"` // the response was 304: the items are those of the cached page
 	Items       []Item `json:"items,omitempty"`       // the records of the response
 	More        bool   `json:"more,omitempty"`        // the page has a link to the next one
 	Counts      [5]int `json:"counts,omitzero"`       // available, pending, sold, without a status, in total
@@ -124,14 +124,14 @@ const (
 
 // An Item is an animal, or an order with the status of its Fields.
 type Item struct {
-	Shelf  int `json:"shelf,omitempty"` // as its name has it
+	Shelf  int `json:"shelf,omitempty"` // the shelf in the name
 	Animal int `json:"animal,omitempty"`
 	Fields
 	ID    int64 `json:"id"`
-	PetID int64 `json:"petId,omitempty"` // of an order
+	PetID int64 `json:"petId,omitempty"` // the animal of an order
 }
 
-// isList reports whether the operation has a page.
+// isList reports whether the response is a page.
 func (op *Operation) isList() bool { return op.Kind == List || op.Kind == ListOrders }
 
 // onlyReads reports whether the operation changes nothing, whatever its outcome.
@@ -139,21 +139,23 @@ func (op *Operation) onlyReads() bool {
 	return op.isList() || op.Kind == Get || op.Kind == GetOrder || op.Kind == Count
 }
 
-// A History is the operations of all clients, which add to it concurrently. It is judged afterwards.
+// A History is the operations of all clients. The clients add operations concurrently. It is judged
+// afterwards.
 type History struct {
-	// SharedFile is whether the processes share an SQLite file. Then a page may be older than what another process has
-	// acknowledged, by maxStaleness, but not than what its own has.
+	// SharedFile is whether the processes share an SQLite file. If they do, a page may miss commits of
+	// other processes for maxStaleness. It never misses acknowledged commits of its own process.
 	SharedFile bool `json:"sharedFile"`
-	// Uncertain is whether a write may have been done whose response is 503: the disk fails, or the server of the database.
+	// Uncertain is whether a write with a 503 may have been committed, because the disk or the database
+	// server fails.
 	Uncertain bool `json:"uncertain"`
 
-	path       string // of its file, if it has one
+	path       string // the path of its file, if it was saved or loaded
 	mu         sync.Mutex
 	begin      time.Time
-	operations Operations // in the order of their ends
+	operations Operations // by Return
 }
 
-// NewHistory returns an empty history, which begins now.
+// NewHistory returns an empty history that begins now.
 func NewHistory() *History { return &History{begin: time.Now()} }
 
 func (h *History) now() time.Duration { return time.Since(h.begin) }
@@ -196,7 +198,8 @@ func (h *History) String() string {
 	return fmt.Sprintf("%d operations, %d pages not modified; %v", len(h.operations), notModified, h.operations.Counts())
 }
 
-// at returns the operations that were sent until one time. What had not ended until another has an unknown outcome.
+// at returns the operations that were sent until sent. If an operation ended after acknowledged, its
+// outcome is unknown.
 func (h *History) at(acknowledged, sent time.Duration) *History {
 	past := &History{SharedFile: h.SharedFile, Uncertain: h.Uncertain, begin: h.begin}
 	for _, op := range h.operations {
@@ -210,10 +213,11 @@ func (h *History) at(acknowledged, sent time.Duration) *History {
 	return past
 }
 
-// Operations are some of a history.
+// Operations are some operations of a history.
 type Operations []Operation
 
-// Counts are how many requests had each outcome: the writes, all of both kinds with 503, and stale pages.
+// Counts are numbers of requests by outcome. Acknowledged, Refused and Unknown are writes. Unavailable are
+// all responses with 503, and Stale are the stale pages.
 type Counts struct{ Acknowledged, Refused, Unknown, Unavailable, Stale int }
 
 func (c Counts) String() string {
@@ -242,7 +246,8 @@ func (all Operations) Counts() (c Counts) {
 	return c
 }
 
-// Acknowledged returns the operations that succeeded: those that read, or the others.
+// Acknowledged returns the operations that succeeded. If reads is set, it returns the reads, otherwise the
+// writes.
 func (all Operations) Acknowledged(reads bool) (acknowledged Operations) {
 	for _, op := range all {
 		if op.Code == ok && op.onlyReads() == reads {
@@ -252,7 +257,7 @@ func (all Operations) Acknowledged(reads bool) (acknowledged Operations) {
 	return acknowledged
 }
 
-// P99 returns the 99th percentile of how long operations took, 0 without any.
+// P99 returns the 99th percentile of the durations of operations, or 0 if there are none.
 func (all Operations) P99() time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -262,7 +267,7 @@ func (all Operations) P99() time.Duration {
 	return (slow.Return - slow.Call).Round(10 * time.Microsecond)
 }
 
-// LongestGap returns the longest time from start until now in which none of the operations ended.
+// LongestGap returns the longest time between start and now in which none of the operations ended.
 func (h *History) LongestGap(start time.Time, all Operations) (longest time.Duration) {
 	last := start.Sub(h.begin)
 	for _, op := range append(all, Operation{Return: h.now()}) {
@@ -271,7 +276,8 @@ func (h *History) LongestGap(start time.Time, all Operations) (longest time.Dura
 	return longest
 }
 
-// Save writes the history to a file, as compressed NDJSON: a line for what it is of, and one for each operation.
+// Save writes the history to a file, as compressed NDJSON. The first line is the History, each other line
+// an operation.
 func (h *History) Save(path string) error {
 	var text bytes.Buffer
 	compressed := gzip.NewWriter(&text)

@@ -17,19 +17,20 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// Check returns a problem for each reason why the history is impossible, at most ten of each check, and an error if it cannot
-// judge all of it. It writes the events of the first impossible shelf to the file page, unless that is empty.
+// Check returns the reasons why the history is impossible, at most ten from each check. It returns an error
+// if it cannot judge the whole history. It writes the events of the first impossible shelf to the file
+// page, if page is not empty.
 func (h *History) Check(page string) (problems []error, err error) {
 	s := h.shown()
 	problems, err = h.checkShelves(s, page)
 	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages()), err
 }
 
-// WantPossible fails the test if the history is impossible, and stores the history beside the page then.
+// WantPossible fails the test if the history is impossible. It then saves the history beside the page.
 func (h *History) WantPossible(t *testing.T, page string) {
 	t.Helper()
-	if h.path == "" { // else it is judged again
-		_ = os.Remove(page) // of an earlier run
+	if h.path == "" { // a history with a path is judged again, and its files are kept
+		_ = os.Remove(page) // the file of an earlier run
 		_ = os.Remove(fileBeside(page))
 	}
 	begin := time.Now()
@@ -56,10 +57,10 @@ func (h *History) store(t *testing.T, page string) {
 	t.Logf("cd test && PETSTORE_TEST_ENGINE=sqlite go test ./linearizability -run TestReplay -v -replay %s judges the history again", h.path)
 }
 
-// fileBeside returns the file of the history of a page.
+// fileBeside returns the path of the history for a page.
 func fileBeside(page string) string { return strings.TrimSuffix(page, ".txt") + ".ndjson.gz" }
 
-// checkShelves checks each shelf with the orders of its animals by the model.
+// checkShelves checks by the model each shelf, with the orders of its animals.
 func (h *History) checkShelves(s shown, page string) (problems []error, err error) {
 	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
 	slices.Sort(shelves)
@@ -89,7 +90,8 @@ func (h *History) checkShelves(s shown, page string) (problems []error, err erro
 	return problems, err
 }
 
-// reasonOf names the first event, by its end, that is not in the longest part of a possible order.
+// reasonOf returns the event that ended first of those that are not in longest, the longest possible order
+// of some events.
 func reasonOf(events []event, longest []int) string {
 	first := -1
 	for i, e := range events {
@@ -101,14 +103,15 @@ func reasonOf(events []event, longest []int) string {
 	return fmt.Sprintf("%s by client %d from %v to %v is impossible after %d other operations", describe(e.input), e.client, e.call, e.end, len(longest))
 }
 
-// An occurrence is a record with its id in the response of op.
+// An occurrence is a record and its id in the response of op.
 type occurrence struct {
 	op *Operation
 	recordKey
 	id int64
 }
 
-// checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
+// checkIDs checks that the ids of new animals and orders increase, that no id belongs to two records, and
+// that no record has two ids.
 func (h *History) checkIDs(s shown) []error {
 	var animals, orders []occurrence
 	for i := range h.operations {
@@ -117,7 +120,7 @@ func (h *History) checkIDs(s shown) []error {
 			switch key := (recordKey{op.Shelf, op.Animal, op.Order}); {
 			case item.PetID == 0:
 				animals = append(animals, occurrence{op, recordKey{item.Shelf, item.Animal, noOrder}, item.ID})
-			case op.Kind == ListOrders: // perhaps no response to a request has it
+			case op.Kind == ListOrders: // perhaps the response with this id was lost
 				orders = append(orders, occurrence{op, cmp.Or(s.orders[item.ID], recordKey{0, 0, int(item.ID)}), item.ID})
 			default:
 				orders = append(orders, occurrence{op, key, item.ID})
@@ -127,11 +130,11 @@ func (h *History) checkIDs(s shown) []error {
 	return slices.Concat(checkSequence(animals), checkSequence(orders))
 }
 
-// checkSequence checks the ids of the animals, or of the orders.
+// checkSequence checks the ids of all animals, or of all orders.
 func checkSequence(all []occurrence) (problems []error) {
 	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.op.Return, b.op.Return) })
 	records, ids := map[int64]recordKey{}, map[recordKey]int64{}
-	greatest := make([]int64, len(all)+1) // id of the first so many
+	greatest := make([]int64, len(all)+1) // greatest[n] is the greatest id of the first n occurrences
 	for i, s := range all {
 		greatest[i+1] = max(greatest[i], s.id)
 		if first, known := records[s.id]; known && first != s.recordKey {
@@ -149,8 +152,8 @@ func checkSequence(all []occurrence) (problems []error) {
 	return problems[:min(len(problems), 10)]
 }
 
-// checkPages checks that pages are never refused, are in their order, are not longer than their limit, and not shorter if they have a
-// link, and have only what their filters select.
+// checkPages checks that pages are never refused, are in order, and have only records that their filters
+// select. A page is not longer than its limit. If it has a link to the next page, it is not shorter either.
 func (h *History) checkPages() (problems []error) {
 	for i := range h.operations {
 		op := &h.operations[i]

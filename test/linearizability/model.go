@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// The model remembers animalsOfShelf animals, and maxOrders orders of each.
+// The sizes of the model: the number of animals of a shelf, and of orders of an animal.
 const animalsOfShelf, maxOrders = 3, 4
 
-// A state is a shelf, as a service without concurrency has it.
+// A state is a shelf in a service without concurrency.
 type state [animalsOfShelf]animalState
 
-// An animalState has the ids that responses have returned, 0 before.
+// An animalState is an animal. Its id is 0 until a response has returned it.
 type animalState struct {
 	id             int64
 	added, removed bool
-	first, now     Fields // as it was added, and as it is
+	first, now     Fields // when it was added, and now
 	orders         [maxOrders]orderState
 }
 
-// An orderState has the status "" until the order is placed.
+// An orderState is an order. Its status is "" until the order is placed.
 type orderState struct {
 	id     int64
 	status string
 }
 
-// step returns the state after an event, and whether the event is possible. An operation whose outcome is unknown is possible if it
-// changes something: else it need not have been done.
+// step returns the state after an event, and whether the event is possible. An operation without a known
+// outcome is possible only if it changes the state: otherwise it can be left out.
 func step(now state, input any) (after state, possible bool) {
 	after = now
 	if o, isPage := input.(observation); isPage {
@@ -43,7 +43,7 @@ func step(now state, input any) (after state, possible bool) {
 	return after, possible
 }
 
-// do changes the state as the operation does, and reports whether its response is possible.
+// do changes the state as the operation does, and reports whether the response is possible.
 func (s *state) do(op *Operation) bool {
 	if op.Kind == Add {
 		return s.add(op)
@@ -108,7 +108,7 @@ func (s *state) count(category int64) (counts [5]int) {
 	return counts
 }
 
-// answer reports whether a response may have the animal as it is, or that it is not there.
+// answer reports whether the response may contain the animal as it is now, or say that it does not exist.
 func (a *animalState) answer(op *Operation) bool {
 	if a.removed {
 		return op.Code == petNotFound
@@ -151,7 +151,7 @@ func (a *animalState) isOrdered() bool {
 func (a *animalState) order(order *orderState, op *Operation) bool {
 	available := a.now.Status == "available" || a.now.Status == ""
 	switch {
-	case order.status != "": // the same key: the first response
+	case order.status != "": // the request has the same key, so it gets the first response
 		return op.Keyed && op.Replayed && order.answer(op, "placed")
 	case a.removed:
 		return op.Code == petNotFound
@@ -164,12 +164,12 @@ func (a *animalState) order(order *orderState, op *Operation) bool {
 	return !op.Replayed && order.answer(op, "placed")
 }
 
-// answer reports whether a response may have the order with a status.
+// answer reports whether the response may contain the order with a status.
 func (o *orderState) answer(op *Operation, status string) bool {
 	return op.Code == ok && op.Items[0].Status == status && bind(&o.id, op.Items[0].ID)
 }
 
-// end ends an order with a status, and gives the animal another one.
+// end ends an order with a status and changes the status of its animal.
 func (a *animalState) end(order *orderState, op *Operation, status, petStatus string) bool {
 	switch {
 	case order.status == "" || !bind(&order.id, op.OrderID):
@@ -182,7 +182,7 @@ func (a *animalState) end(order *orderState, op *Operation, status, petStatus st
 	return order.status == status && order.answer(op, status)
 }
 
-// observe reports whether a page may have that of the records of the shelf, all at one moment.
+// observe reports whether a page may show the records of the shelf as observed, all at one moment.
 func (s *state) observe(o observation) bool {
 	for _, seen := range o.seen {
 		a := &s[seen.animal]
@@ -203,18 +203,21 @@ func (s *state) observe(o observation) bool {
 	return o.page.Query.Limit != noLimit || !slices.ContainsFunc(s[:], animalState.isMissing)
 }
 
-// isMissing reports whether the animal or one of its orders is there, but no response, and nothing that is stored, has its id.
+// isMissing reports whether the animal or one of its orders exists, but no response and no stored row has
+// its id.
 func (a animalState) isMissing() bool {
 	return a.added && !a.removed && a.id == 0 || slices.ContainsFunc(a.orders[:], func(o orderState) bool { return o.id == 0 && o.status != "" })
 }
 
-// selects reports whether a page has a record with these fields, if it has its id.
+// selects reports whether a page contains a record with these fields, if its id is in the range of the
+// page.
 func (q Query) selects(f Fields) bool {
 	status := cmp.Or(f.Status, "none")
 	return (q.Statuses == "" || slices.Contains(strings.Split(q.Statuses, ","), status)) && (q.Category == 0 || q.Category%2 == int64(f.Category))
 }
 
-// bind reports whether an id may be that of a request or a response. An id that none has had yet becomes it.
+// bind reports whether the record with *id may have the id returned. If *id is still unknown, 0, bind sets
+// it.
 func bind(id *int64, returned int64) bool {
 	*id = cmp.Or(*id, returned)
 	return returned == 0 || *id == returned

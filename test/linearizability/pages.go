@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A recordKey is an order of an animal, or the animal itself.
+// A recordKey names an animal or an order of it.
 type recordKey struct{ shelf, animal, order int }
 
-// The orders of an animal are numbered from 0. noOrder stands for the animal itself, anyOrder for an order whose id no
-// response has.
+// The orders of an animal are numbered from 0. noOrder means the animal itself, anyOrder an order whose id
+// is in no response.
 const noOrder, anyOrder = -1, -2
 
 func (k recordKey) String() string {
@@ -22,19 +22,21 @@ func (k recordKey) String() string {
 	return fmt.Sprintf("order %d of animal %d.%d", k.order, k.shelf, k.animal)
 }
 
-// maxRange is how many ids a page without a next one is judged for, unless its limit is greater.
+// maxRange is the number of ids for which a page without a next page is judged, unless its limit is
+// greater.
 const maxRange = 50
 
-// noLimit is the limit of a page with all that a store has.
+// noLimit is the limit of a page with all records of a store.
 const noLimit = math.MaxInt
 
-// An observation is what a page has of the records of a shelf at one moment.
+// An observation is what a page shows of the records of a shelf at one moment.
 type observation struct {
 	page *Operation
 	seen []expectation
 }
 
-// An expectation is a record, or that a page does not have the one with the id.
+// An expectation is a record that a page shows. If absent is set, the page does not show the record with
+// the id.
 type expectation struct {
 	recordKey
 	Fields
@@ -42,16 +44,16 @@ type expectation struct {
 	absent bool
 }
 
-// shown is what the requests and responses of a history have of its animals and orders.
+// shown is what a history tells about its animals and orders.
 type shown struct {
-	requests            map[int][]*Operation        // of each shelf, without pages, and without what was certainly refused
-	animals, orders     map[int64]recordKey         // by the id in a response to their request, animals also by that in pages
+	requests            map[int][]*Operation        // the requests for each shelf, without pages and without requests that were certainly refused
+	animals, orders     map[int64]recordKey         // by the id in the response to their request; animals also by the id in pages
 	begun               map[recordKey]time.Duration // when the first request was sent that may have added the record
 	observations        map[int][]observation       // of each shelf
-	animalIDs, orderIDs []int64                     // in ascending order
+	animalIDs, orderIDs []int64                     // ascending
 }
 
-// shown returns what the checks need of the history.
+// shown returns what the checks need from the history.
 func (h *History) shown() shown {
 	s := shown{
 		requests: map[int][]*Operation{}, animals: map[int64]recordKey{}, orders: map[int64]recordKey{},
@@ -95,7 +97,7 @@ func (h *History) shown() shown {
 			continue
 		}
 		for shelf, seen := range s.seenOn(page) {
-			if page.Query.Limit == noLimit { // the animals and the orders are of one moment
+			if page.Query.Limit == noLimit { // its animals and orders were read at one moment
 				stored[shelf], all = append(stored[shelf], seen...), page
 			} else {
 				s.observations[shelf] = append(s.observations[shelf], observation{page, seen})
@@ -106,7 +108,7 @@ func (h *History) shown() shown {
 		return s
 	}
 	for shelf := range s.requests {
-		stored[shelf] = slices.Clip(stored[shelf]) // also one of which nothing is stored
+		stored[shelf] = slices.Clip(stored[shelf]) // also for a shelf of which nothing is stored
 	}
 	for shelf, seen := range stored {
 		s.observations[shelf] = append(s.observations[shelf], observation{all, seen})
@@ -114,12 +116,13 @@ func (h *History) shown() shown {
 	return s
 }
 
-// records returns how many records the operation adds.
+// records returns the number of records that the operation adds.
 func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records. It leaves to checkAges what may be older.
+// events returns the requests for a shelf, and what pages show of its records. It leaves pages that may be
+// older to checkAges.
 func (h *History) events(s shown, shelf int) (events []event) {
 	add := func(op *Operation, input any) {
 		e := event{op.Call, op.Return, op.Client, input}
@@ -141,8 +144,8 @@ func (h *History) events(s shown, shelf int) (events []event) {
 	return events
 }
 
-// seenOn returns what a page has of the records of each shelf within its range of ids. Orders whose id no response has returned are
-// left to checkListedOrders.
+// seenOn returns what a page shows of the records of each shelf, within the range of ids of the page. An
+// order whose id is in no response is left to checkListedOrders.
 func (s shown) seenOn(page *Operation) map[int][]expectation {
 	known, ids, q := s.animals, s.animalIDs, page.Query
 	if page.Kind == ListOrders {
@@ -163,7 +166,7 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	for _, id := range page.ids(ids) {
 		key, isKnown := known[id]
 		ofAnother := q.Category != 0 && key.shelf != int(q.Category/2) || q.PetID != 0 && s.animals[q.PetID] != recordKey{key.shelf, key.animal, noOrder}
-		// To save time: the page need not show a record whose first request was sent after it.
+		// This saves time: a page need not show a record whose first request was sent after it.
 		if isKnown && !listed[id] && !ofAnother && s.begun[key] < page.Return {
 			seen[key.shelf] = append(seen[key.shelf], expectation{recordKey: key, id: id, absent: true})
 		}
@@ -171,7 +174,8 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	return seen
 }
 
-// ids returns those of all ids that the page has if their records are selected: a part of them if it is the last page.
+// ids returns the ids of all that are in the range of the page. For the last page, it returns only a part
+// of them.
 func (op *Operation) ids(all []int64) []int64 {
 	q := op.Query
 	if q.IDs != nil {
@@ -199,10 +203,11 @@ func (op *Operation) ids(all []int64) []int64 {
 	return all[first:max(first, end)]
 }
 
-// checkListedOrders checks that the orders of a page are of the animals of their requests. An order whose id no response has
-// returned must be of a request without a known outcome, and nobody can have ended it.
+// checkListedOrders checks that each order of a page belongs to the animal of its request. If the id of an
+// order is in no response, there must be a request for it without a known outcome, and the order must not
+// have ended.
 func (h *History) checkListedOrders(s shown) (problems []error) {
-	unknown, count := map[recordKey]int{}, map[recordKey]int{} // requests, and orders without a response, of each animal
+	unknown, count := map[recordKey]int{}, map[recordKey]int{} // by animal: requests without a known outcome, orders whose response was lost
 	known := map[recordKey]bool{}
 	for _, key := range s.orders {
 		known[key] = true

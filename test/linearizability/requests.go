@@ -24,12 +24,12 @@ type record struct {
 	Status     string `json:"status"`
 }
 
-// nameOf returns the name of an animal, which has its shelf, its number on it and its variant.
+// nameOf returns the name of an animal. It contains the shelf, the number on the shelf and the variant.
 func nameOf(shelf, animal, variant int) string {
 	return fmt.Sprintf("animal-%d-%d-%d", shelf, animal, variant)
 }
 
-// item returns the animal, or the order, of a response.
+// item returns the animal or the order of a response.
 func (r record) item() (item Item, err error) {
 	item = Item{ID: r.ID, PetID: r.PetID, Fields: Fields{Status: r.Status}}
 	if r.PetID == 0 {
@@ -42,7 +42,7 @@ func (r record) item() (item Item, err error) {
 	return item, err
 }
 
-// request returns the method, the path and the body of an operation, and its idempotency key.
+// request returns the method, the path, the body and the idempotency key of an operation.
 func (op *Operation) request() (method, path, body, key string) {
 	method, key = http.MethodPost, fmt.Sprintf("%s-%d-%d-%d", op.Kind, op.Shelf, op.Animal, op.Order)
 	switch op.Kind {
@@ -72,7 +72,7 @@ func (op *Operation) request() (method, path, body, key string) {
 	return method, cmp.Or(path, pathOf(op)), body, key
 }
 
-// members returns the members that a patch changes of the animal i of those of the operation.
+// members returns the members of the JSON with which a patch changes the animal i of an operation.
 func (op *Operation) members(i int, p Patch) map[string]any {
 	members := map[string]any{}
 	if p.Variant != nil {
@@ -90,12 +90,12 @@ func (op *Operation) members(i int, p Patch) map[string]any {
 }
 
 func encode(value any) string {
-	text, _ := json.Marshal(value) // of maps of texts and numbers
+	text, _ := json.Marshal(value) // cannot fail: the value has only texts and numbers
 	return string(text)
 }
 
-// send sends the request of an operation and adds it to the history with its response. While none of the processes is to
-// be used, it waits until ctx ends.
+// send sends the request of an operation, and adds the operation with its response to the history. If no
+// process may be used, it waits for one until ctx ends.
 func (c client) send(ctx context.Context, op *Operation) {
 	method, path, body, key := op.request()
 	header := http.Header{"Authorization": {"Bearer " + c.Key}, "Content-Type": {"application/json"}}
@@ -135,7 +135,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 	case err != nil: // the outcome is unknown
 	case response.StatusCode != http.StatusNotModified:
 		op.read(response, text)
-		if age := response.Header.Get("Age"); age != "" { // the page was fresh at a moment since then
+		if age := response.Header.Get("Age"); age != "" { // the page was fresh at some moment since op.Call
 			seconds, err := strconv.Atoi(age)
 			op.Stale, op.Call = true, max(0, op.Call-time.Duration(seconds)*time.Second)
 			if err != nil || response.Header.Get("ETag") != "" {
@@ -156,7 +156,8 @@ func (c client) send(ctx context.Context, op *Operation) {
 	c.History.add(*op)
 }
 
-// checkTag checks that the ETag of an animal is the same in all responses, and different from those of its other versions.
+// checkTag checks that a version of an animal has the same ETag in all responses, and that no other version
+// has it.
 func (c client) checkTag(op *Operation, tag string) {
 	if op.Code != ok || op.isList() || len(op.Items) != 1 || op.Items[0].PetID != 0 {
 		return
@@ -170,8 +171,8 @@ func (c client) checkTag(op *Operation, tag string) {
 	}
 }
 
-// pathOf returns the path of an operation that reads, or is of one animal, with the query of a page. The canonical query for the
-// first 20 of all is none.
+// pathOf returns the path of an operation that reads or that concerns one animal, with the query of a page.
+// The canonical query for the first 20 records is empty.
 func pathOf(op *Operation) string {
 	q, filters := op.Query, ""
 	add := func(name, value string) {
@@ -202,7 +203,7 @@ func pathOf(op *Operation) string {
 	return fmt.Sprintf("%s?limit=%d%s&after=%d", path, q.Limit, filters, q.After)
 }
 
-// read reads the response of an operation. Its code is a problem if the response is none that the service may send.
+// read reads the response of an operation. If the service may not send such a response, the Code says so.
 func (op *Operation) read(response *http.Response, text []byte) {
 	op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
 	items, counts, err := op.decode(response.StatusCode, text)
@@ -215,7 +216,8 @@ func (op *Operation) read(response *http.Response, text []byte) {
 	}
 }
 
-// decode returns the records or the counts of a response, or its code as an error.
+// decode returns the records or the counts of a response. For an error response, it returns the code as an
+// error.
 func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]int, err error) {
 	if status >= http.StatusMultipleChoices {
 		var problem struct{ Code string }
@@ -252,12 +254,12 @@ func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]in
 
 // do sends a request.
 func (c client) do(method, url, body string, header http.Header) (response *http.Response, text []byte, err error) {
-	// The client has a timeout. A request is never given up before, because it may have been done.
+	// The client has a timeout. Nothing else ends a request, because the service may have handled it.
 	request, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
-	request.GetBody = nil // else the transport repeats requests with a key by itself
+	request.GetBody = nil // otherwise the transport repeats requests with a key by itself
 	request.Header = header
 	response, err = c.http.Do(request)
 	if err != nil {

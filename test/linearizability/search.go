@@ -6,37 +6,41 @@ import (
 	"time"
 )
 
-// An event is an operation, or an observation, that takes effect at one moment from call to end, which is never if its
-// outcome is unknown.
+// An event is an operation or an observation. It takes effect at one moment between call and end. If the
+// outcome is unknown, end is never.
 type event struct {
 	call, end time.Duration
 	client    int
 	input     any
 }
 
-// maxVisited is how many states a search visits at most: 267 in 400,000 operations, most of them less than 20.
+// maxVisited is the maximum number of states that a search visits. In 400,000 operations the maximum was
+// 267, and most searches visited less than 20.
 const maxVisited = 1 << 16
 
 var errTooManyStates = errors.New("the search would visit too many states")
 
-// A search looks for an order of the events of a shelf that is possible for a service without concurrency: each event is after
-// those that had ended before it began (Wing and Gong, 1993), and no set of events with the state after them is tried twice (Lowe,
-// 2017). What reads is taken as soon as it is possible, which loses no order: it could only be later, and changes nothing for others.
-// So the reads of many clients at once cost no more than one. What has an unknown outcome is tried last:
-// it need not have happened.
+// A search looks for an order of the events of a shelf that is possible for a service without concurrency.
+// Each event must be after all events that had ended before it began (Wing and Gong, 1993). The search
+// tries no set of events with the same state after it twice (Lowe, 2017).
+//
+// A read is taken as soon as it is possible. That misses no order: a read could only be taken later, and
+// changes nothing for other events. So the reads of many clients at once cost no more than one. An event
+// without a known outcome is tried last, because it may not have happened.
 type search struct {
-	events  []event // by their calls
+	events  []event // sorted by call
 	tried   map[visit]bool
-	longest []int // of the orders that were tried
+	longest []int // the longest order that was tried
 }
 
-// A visit is which events are done, and the state after them.
+// A visit is a set of events that are done, and the state after them.
 type visit struct {
 	done string
 	state
 }
 
-// linearize returns a possible order of events, or the longest part of one and false. It sorts the events.
+// linearize sorts the events and returns a possible order of them. If there is none, it returns the longest
+// order of some of them, and false.
 func linearize(events []event) (order []int, possible bool, err error) {
 	slices.SortStableFunc(events, func(a, b event) int { return int(a.call - b.call) })
 	s := search{events: events, tried: map[visit]bool{}}
@@ -47,7 +51,8 @@ func linearize(events []event) (order []int, possible bool, err error) {
 	return s.longest, possible, err
 }
 
-// from reports whether the events that are not done can follow the others, after which the state is now.
+// from reports whether the events that are not done can follow the events that are done, if the state is
+// now.
 func (s *search) from(done []byte, order []int, now state) bool {
 	due := s.takeReads(done, &order, &now)
 	if len(order) > len(s.longest) {
@@ -72,7 +77,8 @@ func (s *search) from(done []byte, order []int, now state) bool {
 	return false
 }
 
-// takeReads adds all reads that are possible now, and returns when the first of the events that are not done ends.
+// takeReads adds all reads that are possible now to done and order. It returns the first end of an event
+// that is not done.
 func (s *search) takeReads(done []byte, order *[]int, now *state) (due time.Duration) {
 	for {
 		due = never
@@ -96,14 +102,15 @@ func (s *search) takeReads(done []byte, order *[]int, now *state) (due time.Dura
 	}
 }
 
-// with returns a copy of done with the event i.
+// with returns a copy of done in which the event i is done.
 func with(done []byte, i int) []byte {
 	done = slices.Clone(done)
 	done[i] = 1
 	return done
 }
 
-// reads reports whether an operation or observation changes nothing, but for the ids that no response had returned before.
+// reads reports whether an operation or an observation changes nothing, except ids that no response had
+// returned before.
 func reads(input any) bool {
 	op, isOperation := input.(*Operation)
 	return !isOperation || op.onlyReads() || op.Code != ok && op.Code != ""

@@ -10,18 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Monotonic returns the time of the clock that the injected disk of the fault tests uses, too.
+// Monotonic returns the time of the monotonic clock. The injected disk of the fault tests uses the same
+// clock.
 func Monotonic() int64 {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only for an unknown clock
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only for an invalid clock
 	return now.Nano()
 }
 
-// AtTheEnd is the time of CheckStored after all that has happened.
+// AtTheEnd is the time for CheckStored after which nothing has happened.
 const AtTheEnd = math.MaxInt64
 
-// CheckStored judges the history together with what the store in db has: what was acknowledged until one time of Monotonic must be
-// there, what was sent until another may be there, and nothing else.
+// CheckStored judges the history together with the rows of the store in db. Writes that were acknowledged
+// until the time acknowledged must be stored. Writes that were sent until sent may be stored. Nothing else
+// may be stored. Both are times of Monotonic.
 func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sent int64, page string) ([]error, error) {
 	past := h.until(acknowledged, sent)
 	for _, kind := range []Kind{List, ListOrders} {
@@ -36,14 +38,14 @@ func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sen
 	return past.Check(page)
 }
 
-// until is at for times of Monotonic.
+// until is at with times of Monotonic.
 func (h *History) until(acknowledged, sent int64) *History {
 	now, since := Monotonic(), h.now()
 	return h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))
 }
 
-// Lost returns how many animals the store in db does not have that were acknowledged until a time of Monotonic, and that
-// nobody has tried to remove.
+// Lost returns the number of animals that the store in db does not have, although they were acknowledged
+// until a time of Monotonic and no client has tried to remove them.
 func (h *History) Lost(ctx context.Context, db *sql.DB, acknowledged int64) (lost int, err error) {
 	h = h.until(acknowledged, AtTheEnd)
 	pets, err := stored(ctx, db, List)
@@ -57,7 +59,7 @@ func (h *History) Lost(ctx context.Context, db *sql.DB, acknowledged int64) (los
 	for _, op := range h.operations {
 		for n := range op.Items {
 			if key := (recordKey{op.Shelf, op.Animal + n, noOrder}); op.Kind == Add && !there[key] {
-				there[key] = true // counts once
+				there[key] = true // each animal counts once
 				lost++
 			}
 		}
@@ -82,7 +84,7 @@ func stored(ctx context.Context, db *sql.DB, kind Kind) (items []Item, err error
 			return nil, err
 		}
 		if r.PetID == 0 && !strings.HasPrefix(r.Name, "animal-") {
-			continue // the test has added it
+			continue // the test itself has added this animal
 		}
 		item, err := r.item()
 		if err != nil {
