@@ -19,24 +19,24 @@ var (
 	errExited = errors.New("the function called runtime.Goexit")
 )
 
-// A write is a call of groupcommit.Queue.Do, or of Create.
+// A write is a call of groupcommit.Queue.Do or Create.
 type write struct {
 	process *process
 	plan    struct {
-		kind    int // of the rows
+		kind    int // the kind of the rows
 		keys    []int
-		creates bool // calls Create
-		claims  bool // inserts the rows only if there are none
-		ignores bool // the error of a statement
+		creates bool // whether it calls Create
+		claims  bool // whether it inserts the rows only if none of them exists
+		ignores bool // whether it ignores the error of a statement
 		end     string
 	}
 	times struct{ called, canceled, started, returned time.Duration }
-	err   error // of Do
+	err   error // the error of Do or Create
 
-	// What the last run of the function or of the creation did.
+	// The result of the last run of the function or of the creation.
 	in       *tx
-	inserted []int // without an error
-	earlier  bool  // the creation has found the rows of another
+	inserted []int // the keys that were inserted without an error
+	earlier  bool  // whether the creation has found a row of another write
 	failure  error
 }
 
@@ -46,7 +46,7 @@ func newWrite(p *process, d draws, kind, key int) *write {
 	w := &write{process: p}
 	w.plan.kind, w.plan.creates, w.plan.claims, w.plan.ignores = kind, d.chance(0.5), d.chance(0.3), d.chance(0.1)
 	w.plan.end = []string{"fails", "panics", "exits", "succeeds"}[min(d.IntN(20), 3)]
-	if w.plan.claims || w.plan.creates && d.chance(0.1) { // which fails if there is a row
+	if w.plan.claims || w.plan.creates && d.chance(0.1) { // the creation fails if there is a row
 		key = d.IntN(3)
 	}
 	for i := range d.IntN(4) {
@@ -55,7 +55,7 @@ func newWrite(p *process, d draws, kind, key int) *write {
 	return w
 }
 
-// do calls Do with a context that may end, perhaps before.
+// do calls Do or Create. The context may end during the call, or before.
 func (w *write) do(d draws) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -82,7 +82,7 @@ func (w *write) do(d draws) {
 		}
 		w.process.returns = nil
 	}()
-	w.err = errExited // unless the call returns
+	w.err = errExited // replaced if the call returns
 	if w.plan.creates {
 		w.err = w.process.queue.Create(ctx, w)
 	} else {
@@ -90,14 +90,14 @@ func (w *write) do(d draws) {
 	}
 }
 
-// onReturn calls fn when the next call returns, at which moment a queued call may become the leader.
+// onReturn calls fn when the next call returns. At that moment a queued call may become the leader.
 func (p *process) onReturn(fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.returns = append(p.returns, fn)
 }
 
-// repositories insert rows as those of package repository do.
+// repositories insert rows in the same way as package repository.
 type repositories struct{ *groupcommit.Tx }
 
 func (p *process) newRepositories(t *groupcommit.Tx) repositories {
@@ -105,13 +105,13 @@ func (p *process) newRepositories(t *groupcommit.Tx) repositories {
 	return repositories{t}
 }
 
-// mark records that rows were inserted.
+// mark records that a row of a kind was inserted.
 func (r repositories) mark(kind int) {
 	[]func(int64){r.MarkAdded, r.MarkChanged, r.MarkKeysChanged}[kind](1)
 }
 
-// begin begins a run of the function or of the creation. ended is to be called with its error, also after a panic
-// or runtime.Goexit.
+// begin begins a run of the function or of the creation. The caller must call ended with the error of the
+// run, also after a panic or runtime.Goexit.
 func (w *write) begin(r repositories) (ended func(error)) {
 	w.in, w.inserted, w.earlier = r.Tx.Tx.(*tx), nil, false
 	w.times.started = cmp.Or(w.times.started, now())
@@ -122,7 +122,8 @@ func (w *write) begin(r repositories) (ended func(error)) {
 	}
 }
 
-// create runs creations: with one statement each it looks for the rows of those that claim, and inserts the rows.
+// create runs creations. One statement looks for the rows of the creations that claim, and one inserts all
+// rows.
 func (r repositories) create(ctx context.Context, writes []*write) (err error) {
 	for _, w := range writes {
 		ended := w.begin(r)
@@ -210,7 +211,8 @@ func (s *simulation) checkWrites() {
 	}
 }
 
-// check returns what must not be true of a write of which a number of rows is committed.
+// check returns the rules for a write, and for each whether the write violates it. rows is the number of
+// its rows that are committed.
 func (w *write) check(rows int) map[string]bool {
 	p, times := w.process, w.times
 	_, ofQueue := errors.AsType[*groupcommit.Error](w.err)
@@ -219,7 +221,7 @@ func (w *write) check(rows int) map[string]bool {
 	ofFunction, taken := errors.Is(w.err, errOwn), errors.Is(w.err, errTaken) || w.err == nil && w.earlier
 	exited := w.plan.end == "exits" && errors.Is(w.err, errExited)
 	duplicate := w.plan.creates && !w.plan.claims && errors.Is(w.err, errDuplicate)
-	// A transaction may have begun with the function before the end of its context was noticed.
+	// A transaction with the function may have begun before the queue noticed that the context had ended.
 	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled })
 	canceled := errors.Is(w.err, context.Canceled) && times.started == 0 && times.canceled > 0
 	closed := errors.Is(w.err, groupcommit.ErrClosed) && times.started == 0 && times.called >= p.closed
@@ -242,16 +244,21 @@ func (w *write) check(rows int) map[string]bool {
 	}
 }
 
-// An entry of a cache is the number of rows that were read.
+// An entry is a cache entry: the number of rows that were read.
 type entry struct {
 	rows    int
 	version uint64
 	cached  bool
 }
 
-// read reads the rows of a kind through the cache, see the documentation of freshness. It checks that the rows that it
-// did not find were not committed when it started, as far as the process had to know: a caller of its own had been told
-// so, a read of its own that had ended had returned them, or it was long ago.
+// read reads the rows of a kind through the cache, as the documentation of freshness says. It checks that
+// the process was allowed not to see the rows that it has not found. It must have seen a row that was
+// committed before the read began in one of these cases:
+//
+//   - A call of this process had returned with the row before.
+//   - An earlier read of this process had returned the row. On SQLite this counts only for rows of this
+//     process, on PostgreSQL only if maxAge is zero.
+//   - The row was committed longer ago than maxAge.
 func (p *process) read(d draws, kind int) {
 	start, maxAge := now(), time.Duration(d.IntN(2))*slow/2
 	p.mu.Lock()
@@ -278,7 +285,7 @@ func (p *process) read(d draws, kind int) {
 	p.mu.Lock()
 	found := p.cache[kind]
 	p.mu.Unlock()
-	other := d.chance(0.3) // an entry for which there is no other read
+	other := d.chance(0.3) // read without the cache
 	if other || !found.cached || found.version != version {
 		d.sleep(fast)
 		p.mu.Lock()

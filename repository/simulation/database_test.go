@@ -12,18 +12,18 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// A database is shared by the processes of a history.
+// A database is the database of the processes of a simulation.
 type database struct {
-	remote bool          // like PostgreSQL, else like SQLite
+	remote bool          // it behaves like PostgreSQL, otherwise like SQLite
 	lock   chan struct{} // has an element while a transaction is open
 
-	mu         sync.Mutex // not locked by who sleeps, which synctest could not see
-	rows       []row      // in the order of their commits
+	mu         sync.Mutex // never locked while sleeping: synctest would not see the sleep end
+	rows       []row      // in the order in which they were committed
 	commits    []commit
 	violations []string
 }
 
-// A row has a unique key.
+// A row is a row with a unique key.
 type row struct {
 	key       int
 	by        *write
@@ -56,22 +56,23 @@ var (
 	errDuplicate = errors.New("there is a row with this key")
 )
 
-// The mean times of a statement and of a slow one, and the limit of what would hang.
+// The mean times of a statement and of a slow statement, and the time after which a statement that hangs
+// fails.
 const (
 	fast  = 200 * time.Microsecond
 	slow  = 50 * time.Millisecond
 	limit = time.Second
 )
 
-// Draws are the random numbers of one goroutine.
+// draws are the random numbers of one goroutine.
 type draws struct {
 	*rand.Rand
-	faults float64 // their share
+	faults float64 // the share of statements with a fault
 }
 
 func (d draws) chance(share float64) bool { return d.Float64() < share }
 
-// fault returns one of n faults, or -1 for none.
+// fault returns the number of one of n faults, or -1 for no fault.
 func (d draws) fault(n int) int {
 	if !d.chance(d.faults) {
 		return -1
@@ -79,7 +80,7 @@ func (d draws) fault(n int) int {
 	return d.IntN(n)
 }
 
-// wait is sleep, until ctx ends.
+// wait is sleep that also ends with ctx.
 func (d draws) wait(ctx context.Context, mean time.Duration) error {
 	select {
 	case <-time.After(d.duration(mean)):
@@ -93,7 +94,7 @@ func (d draws) duration(mean time.Duration) time.Duration {
 	return time.Duration(d.ExpFloat64() * float64(mean))
 }
 
-// sleep takes time of the simulation.
+// sleep sleeps for a random time of the simulation.
 func (d draws) sleep(mean time.Duration) { time.Sleep(d.duration(mean)) }
 
 func (p *process) Begin(ctx context.Context) (_ engine.Tx, err error) {
@@ -122,7 +123,7 @@ func (p *process) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	return p.tx, nil
 }
 
-// look is what a process of SQLite sees of the commits of others.
+// look records which commits a process of SQLite sees now.
 func (p *process) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,11 +168,12 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 	}
 	p.polled = len(p.commits)
 	p.mu.Unlock()
-	_ = p.polls.wait(ctx, rest) // the result has arrived
+	_ = p.polls.wait(ctx, rest) // the database has answered; the answer is on its way
 	return changes, nil
 }
 
-// pollLocally polls as SQLite does: while the process uses its connection, it relies on what it has seen before.
+// pollLocally implements PollChanges as SQLite does. While the process uses the connection, it relies on
+// what look has seen before.
 func (p *process) pollLocally() (changes engine.Changes) {
 	if !p.busy.Load() {
 		p.look()
@@ -205,13 +207,13 @@ func (p *process) Failure(err error) engine.Failure {
 
 // A tx implements engine.Tx.
 type tx struct {
-	engine.Tx // nil: panics in the methods that nothing calls
+	engine.Tx // nil, because nothing calls its other methods
 	*process
 
 	rows      []row
 	savepoint int
-	failed    bool // until a rollback to the savepoint, as on PostgreSQL
-	inactive  bool // the database has rolled it back by itself
+	failed    bool // a statement has failed; reset by a rollback to the savepoint, as on PostgreSQL
+	inactive  bool // the database has rolled back the transaction by itself
 	unlocked  bool
 	ended     bool
 }
@@ -265,13 +267,13 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sq
 		}
 		t.rows = append(t.rows, r)
 	}
-	if t.inactive { // SQLite commits what follows the transaction that it has rolled back
+	if t.inactive { // SQLite commits a statement after the transaction that it has rolled back
 		t.apply(engine.Changes{})
 	}
 	return nil, nil
 }
 
-// has reports whether the transaction sees a row.
+// has reports whether the transaction sees a row with a key.
 func (t *tx) has(key int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -303,7 +305,7 @@ func (t *tx) Commit(changes engine.Changes) (err error) {
 		return errEnded
 	}
 	t.apply(changes)
-	t.unlock() // as SQLite does before a checkpoint
+	t.unlock() // SQLite also releases the lock before a checkpoint
 	t.draws.sleep([]time.Duration{10 * fast, slow}[t.draws.IntN(20)/19])
 	return err
 }

@@ -1,5 +1,6 @@
-// Package simulation simulates the commit path: groupcommit, freshness and sharedquery, put together as package
-// repository does, of up to three processes on a database whose faults, and all times, are drawn from a seed.
+// Package simulation simulates the commit path: groupcommit, freshness and sharedquery, used as package
+// repository uses them. A simulation has up to three processes on a database. The faults of the database
+// and all times are drawn from a seed.
 package simulation
 
 import (
@@ -22,11 +23,12 @@ import (
 	"example.com/petstore/repository/groupcommit"
 )
 
-// seeds is the number of seeds of the ordinary test. In as many, test/linearizability finds each defect of testdata.
+// seeds is the number of seeds of the ordinary test. With as many seeds, test/linearizability finds each
+// defect of testdata.
 const seeds = 10_000
 
-// TestCommitPath simulates PETSTORE_TEST_SEEDS seeds. With PETSTORE_TEST_SEED it simulates this one as often,
-// because the scheduler may change the history where several goroutines can run.
+// TestCommitPath simulates as many seeds as PETSTORE_TEST_SEEDS says. With PETSTORE_TEST_SEED, it simulates
+// that seed as often, because the scheduler may change the history when several goroutines can run.
 func TestCommitPath(t *testing.T) {
 	t.Parallel()
 	only, last := number(t, "PETSTORE_TEST_SEED", 0), number(t, "PETSTORE_TEST_SEEDS", seeds)
@@ -46,7 +48,7 @@ func TestCommitPath(t *testing.T) {
 	}
 }
 
-// number returns the number in an environment variable.
+// number returns the number in an environment variable, or byDefault.
 func number(t *testing.T, name string, byDefault uint64) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(cmp.Or(os.Getenv(name), fmt.Sprint(byDefault)), 10, 64)
@@ -54,19 +56,20 @@ func number(t *testing.T, name string, byDefault uint64) uint64 {
 	return n
 }
 
-// simulate returns what the history of a seed violates, and the history.
+// simulate returns the rules that the history of a seed violates, and the history. It returns "" if there
+// are none.
 func simulate(t *testing.T, seed uint64) (violations string) {
 	s := &simulation{seed: seed}
 	s.draws = s.newDraws(0)
-	s.draws.faults = []float64{0, 0.01, 0.05, 0.2}[s.draws.IntN(4)] // most of them in few simulations
+	s.draws.faults = []float64{0, 0.01, 0.05, 0.2}[s.draws.IntN(4)] // the share of faults; few simulations have most of them
 	s.remote, s.kinds, s.clients = s.draws.chance(0.5), 1+s.draws.IntN(3), make([][]*write, 1+s.draws.IntN(8))
 	defer func() {
-		if deadlock := recover(); deadlock != nil { // of synctest
+		if deadlock := recover(); deadlock != nil { // synctest has found a deadlock
 			violations = s.report(deadlock)
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		defer time.AfterFunc(time.Hour, func() { // there is no deadlock while tickers tick
+		defer time.AfterFunc(time.Hour, func() { // synctest finds no deadlock while a ticker ticks
 			panic(fmt.Sprintf("PETSTORE_TEST_SEED=%d fails:\n%s", seed, s.report("a call does not return")))
 		}).Stop()
 		s.run()
@@ -78,57 +81,57 @@ func simulate(t *testing.T, seed uint64) (violations string) {
 	return ""
 }
 
-// now returns the time since the begin of the simulation, which is not zero.
+// now returns the time since the begin of the simulation. It is never zero.
 func now() time.Duration { return 1 + time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) }
 
 type simulation struct {
 	database
 	seed      uint64
 	draws     draws
-	kinds     int // of rows
+	kinds     int // the number of kinds of rows
 	processes []*process
 	clients   [][]*write // what each client writes
 }
 
-// newDraws returns the draws of a number, which depend on the seed only.
+// newDraws returns the draws with a number. They depend only on the seed.
 func (s *simulation) newDraws(number int) draws {
 	return draws{rand.New(rand.NewPCG(s.seed, uint64(number))), s.draws.faults}
 }
 
-// A process has what repository.Store has.
+// A process is a process that uses the database, with the same parts as repository.Store.
 type process struct {
 	*database
-	engine.Database // nil: panics in the methods that nothing calls
+	engine.Database // nil, because nothing calls its other methods
 
-	draws  draws // of the transactions
-	tx     *tx   // the current or last one
+	draws  draws // the draws for transactions
+	tx     *tx   // the current or last transaction
 	polls  draws
-	polled int         // commits
-	busy   atomic.Bool // the connection that writes is used
+	polled int         // the number of commits that PollChanges has seen
+	busy   atomic.Bool // whether the connection that writes is in use
 
-	looked   int // the commits that a process of SQLite has seen, and when it looked
+	looked   int // the number of commits that look has seen, and when
 	lookedAt time.Duration
 
 	versions *freshness.Versions
 	queue    *groupcommit.Queue[repositories, *write]
-	begun    []time.Duration // when the functions of a transaction could run
-	returns  []func()        // to be called when the next call returns
-	closed   time.Duration   // when Close was called, and when it had returned
+	begun    []time.Duration // the times when the functions of each transaction could begin
+	returns  []func()        // called when the next call returns
+	closed   time.Duration   // when Close was called, and when it returned
 	drained  time.Duration
 
-	cache [3]entry // of each kind of row
-	seen  [3]int   // the most rows that a read has returned
+	cache [3]entry // one entry for each kind of row
+	seen  [3]int   // the greatest number of rows that a read has returned, by kind
 }
 
 func (p *process) close() {
 	p.closed = now()
 	p.queue.Close()
-	p.queue.Close() // does nothing
+	p.queue.Close() // a second Close does nothing
 	p.versions.Close()
 	p.drained = now()
 }
 
-// run runs the clients, and closes the processes, perhaps one of them while clients use it.
+// run runs the clients and closes the processes. Sometimes it closes a process while clients use it.
 func (s *simulation) run() {
 	s.lock = make(chan struct{}, 1)
 	for number := range 1 + s.draws.IntN(3) {
@@ -165,7 +168,7 @@ func (s *simulation) runClient(i int, d draws) {
 		}
 		w := newWrite(p, d, kind, 1000*(i+1)+10*n)
 		s.clients[i] = append(s.clients[i], w)
-		var call sync.WaitGroup // its goroutine may end by runtime.Goexit
+		var call sync.WaitGroup // the goroutine of the call may end by runtime.Goexit
 		call.Go(func() { w.do(d) })
 		call.Wait()
 	}
