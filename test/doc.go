@@ -1,5 +1,6 @@
-// Package test is the root of the module of the tests that run the built program, or need another program. In this folder,
-// go test -count=1 ./browser runs those of one of its packages; -count=1, because Go does not see that the program has changed.
+// Package test is the root of a module with the tests that run the built program or need another program.
+// To run the tests of a package, use go test -count=1 ./browser in this folder. Without -count=1, Go would
+// not notice that the program has changed.
 //
 //	package          tests                                                       needs
 //	bothengines      what the service promises, with SQLite and with PostgreSQL  initdb
@@ -14,11 +15,11 @@
 //	litestream       the replication to another disk
 //	monitoring       the alerts and the dashboard                                prometheus
 //	postgres         what only the service on PostgreSQL does                    initdb
-//	service          listeners, keys, log, metrics and signals of the service     nginx
+//	service          listeners, keys, log, metrics and signals of the service    nginx
 //
 //	package    helps the tests
 //	followers  follow the changes with many clients
 //	harness    build petstore, run its commands, and start servers
 //
-// Package internal/test/testkit has the checks, and waits.
+// Package internal/test/testkit has checks and waits for the tests of both modules.
 package test
