@@ -1,5 +1,5 @@
-// Package followers follows the changes of a service with many clients, which connect again at random, and checks that each
-// gets every change once, in order.
+// Package followers follows the changes of a service with many clients, which disconnect and connect again
+// at random. It checks that each client gets every change once, in order.
 package followers
 
 import (
@@ -26,28 +26,30 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// Followers are clients of the processes of a service.
+// Followers are clients that follow the changes of a service with one or more processes.
 type Followers struct {
-	// URLs returns the address of each process, or "" while one is not to be used.
+	// URLs has a function for each process. It returns the address of the process, or "" while followers
+	// must not use it.
 	URLs []func() string
 	Key  string
 
-	begin     int64 // the position after which they follow
+	begin     int64 // the position after which the followers begin
 	followers []*follower
 	reading   sync.WaitGroup
 }
 
-// A follower has the changes up to a position.
+// A follower is a client that has read the changes up to a position.
 type follower struct {
 	*Followers
 	random   *rand.Rand
 	position atomic.Int64
-	digest   hash.Hash64                // of the changes
-	copied   map[string]json.RawMessage // the records by path and id, nil for all but the first follower
-	err      error                      // a change that is not the next one
+	digest   hash.Hash64                // the digest of the changes
+	copied   map[string]json.RawMessage // the records by path and id; nil except for the first follower
+	err      error                      // set when a change is not the next one
 }
 
-// Follow starts n followers after the position of the service, which must record changes. They end with ctx.
+// Follow starts n followers after the current position. The service must record changes. The followers stop
+// with ctx.
 func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	response, err := f.send(ctx, f.URLs[0](), "/v1/pets", "application/json")
@@ -71,7 +73,7 @@ func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	}
 }
 
-// Slowest returns the number of changes that the slowest follower has got.
+// Slowest returns the number of changes that the slowest follower has read.
 func (f *Followers) Slowest() int {
 	slowest := int64(math.MaxInt64)
 	for _, one := range f.followers {
@@ -80,8 +82,8 @@ func (f *Followers) Slowest() int {
 	return int(slowest)
 }
 
-// WantAll expects, after the context of Follow has ended and while the service runs, that all followers have got the same changes,
-// and that the copy that they make is the store.
+// WantAll expects that all followers have read the same changes, and that the copy that they make equals
+// the store. The context of Follow must have ended, and the service must run.
 func (f *Followers) WantAll(t *testing.T) {
 	t.Helper()
 	f.reading.Wait()
@@ -108,7 +110,7 @@ func (f *Followers) WantAll(t *testing.T) {
 	}
 }
 
-// readList adds all records of a list to those of the store.
+// readList adds all records of a list to stored.
 func (f *Followers) readList(t *testing.T, path string, stored map[string]json.RawMessage) {
 	t.Helper()
 	for link, more := "<?limit=100", true; more; {
@@ -126,7 +128,7 @@ func (f *Followers) readList(t *testing.T, path string, stored map[string]json.R
 
 func keyOf(path string, record json.RawMessage) string {
 	var id struct{ ID int64 }
-	_ = json.Unmarshal(record, &id) // 0 is the id of no record
+	_ = json.Unmarshal(record, &id) // no record has the id 0
 	return fmt.Sprint(path, "/", id.ID)
 }
 
@@ -146,7 +148,7 @@ func (f *Followers) send(ctx context.Context, url, path, accept string) (*http.R
 	return nil, fmt.Errorf("%s: %d %s", path, response.StatusCode, body)
 }
 
-// get sends a request to a random process, and waits a moment if that does not answer it.
+// get sends a request to a random process. If that does not respond, get waits a moment.
 func (f *follower) get(ctx context.Context, query, accept string) (*http.Response, error) {
 	url, path := f.URLs[f.random.IntN(len(f.URLs))](), fmt.Sprintf("/v1/changes?after=%d%s", f.position.Load(), query)
 	response, err := f.send(ctx, url, path, accept)
@@ -160,7 +162,7 @@ func (f *follower) get(ctx context.Context, query, accept string) (*http.Respons
 	return response, nil
 }
 
-// read reads a page, or some changes of a stream, of a random process.
+// read reads a page or some changes of a stream from a random process.
 func (f *follower) read(ctx context.Context) {
 	if f.random.IntN(4) == 0 {
 		f.readPage(ctx)
@@ -178,7 +180,7 @@ func (f *follower) read(ctx context.Context) {
 		switch line := lines.Text(); {
 		case strings.HasPrefix(line, "data: "):
 			data = line[len("data: "):]
-		case line == "" && data != "": // the event is complete
+		case line == "" && data != "": // an empty line ends the event
 			f.apply([]byte(data))
 			data = ""
 			left--
@@ -186,7 +188,7 @@ func (f *follower) read(ctx context.Context) {
 	}
 }
 
-// readPage reads a page of a random process, and reports whether it is empty.
+// readPage reads a page from a random process, and reports whether it is empty.
 func (f *follower) readPage(ctx context.Context) (empty bool) {
 	response, err := f.get(ctx, fmt.Sprint("&limit=", 1+f.random.IntN(100)), "application/json")
 	if err != nil {
@@ -203,7 +205,7 @@ func (f *follower) readPage(ctx context.Context) (empty bool) {
 	return len(page) == 0
 }
 
-// apply applies a change, which must be the next one.
+// apply applies a change. It must be the next one.
 func (f *follower) apply(data []byte) {
 	var change struct {
 		Seq        int64

@@ -15,11 +15,11 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// Client sends single requests. Its timeout ends a test whose server sends no response.
+// Client sends single requests. Its timeout ends a test whose server does not respond.
 var Client = &http.Client{Timeout: time.Minute}
 
-// Request returns a request with the server's API key and a body of JSON. headers are alternating
-// names and values.
+// Request returns a request with the API key of the server and a JSON body. headers are alternating names
+// and values.
 func (s *Server) Request(ctx context.Context, method, path, body string, headers ...string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) Post(ctx context.Context, body string, headers ...string) (int,
 	return s.Do(ctx, http.MethodPost, "/v1/pets", body, headers...)
 }
 
-// AddPet adds a pet. It fails the test unless that succeeds.
+// AddPet adds a pet. It fails the test if that fails.
 func (s *Server) AddPet(t testing.TB, name string) {
 	t.Helper()
 	if status, body, err := s.Post(t.Context(), PetBody(name)); err != nil || status != http.StatusCreated {
@@ -58,7 +58,7 @@ func (s *Server) AddPet(t testing.TB, name string) {
 // PetBody returns the body of a request that adds a pet.
 func PetBody(name string) string { return fmt.Sprintf(`{"name":%q,"categoryId":1}`, name) }
 
-// WantStatus sends a GET, with additional headers as those of Request, and expects a status.
+// WantStatus sends a GET and expects a status. headers are additional headers, as for Request.
 func (s *Server) WantStatus(t testing.TB, path string, want int, headers ...string) {
 	t.Helper()
 	if status, body, err := s.Do(t.Context(), http.MethodGet, path, "", headers...); err != nil || status != want {
@@ -93,8 +93,8 @@ func Send(client *http.Client, request *http.Request) (status int, body string, 
 	return response.StatusCode, string(text), err
 }
 
-// Document requests the OpenAPI document, and resolves the URLs of its servers, which may be
-// relative to its own. headers are alternating names and values.
+// Document requests the OpenAPI document. It resolves the URLs of its servers, which may be relative to the
+// URL of the document. headers are alternating names and values.
 func (s *Server) Document(t testing.TB, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.Do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)

@@ -1,4 +1,4 @@
-// Package harness builds petstore, runs its commands and servers, and waits for what they do.
+// Package harness builds petstore, runs its commands and servers, and waits for them.
 package harness
 
 import (
@@ -21,10 +21,10 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// Race reports whether petstore is built with the race detector: with PETSTORE_TEST_RACE=1.
+// Race reports whether petstore is built with the race detector, as with PETSTORE_TEST_RACE=1.
 func Race() bool { return os.Getenv("PETSTORE_TEST_RACE") != "" }
 
-// Program returns the path of petstore, which it builds if it has changed.
+// Program returns the path of petstore. If the code has changed, it builds petstore.
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := build()
@@ -32,9 +32,9 @@ func Program(t testing.TB) string {
 	return path
 }
 
-// build builds petstore in bin/test, with the flags of a release. But it is linked dynamically, so
-// that libraries can be loaded before it. The lock makes the processes of go test ./... link it
-// once: go build does nothing if the program is that of the code.
+// build builds petstore in bin/test with the flags of a release, except that it is linked dynamically, so
+// that libraries can be loaded before it. A lock makes the processes of go test ./... link it only once: go
+// build does nothing if the program matches the code.
 var build = sync.OnceValues(func() (path string, err error) {
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(file), "../..")
@@ -68,25 +68,24 @@ var build = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// CommandTimeout is how long a command of CommandWithTimeout runs until it is killed.
+// CommandTimeout is how long a command of CommandWithTimeout runs before it is killed.
 const CommandTimeout = time.Minute
 
-// Command returns the command that runs petstore in dir, on a free port and without an admin
-// listener.
+// Command returns a command that runs petstore in dir, on a free port and without an admin listener.
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	program, err := build()
 	cmd := exec.CommandContext(ctx, program, args...)
 	if err != nil {
-		cmd.Err = err // which Start and Run return
+		cmd.Err = err // Start and Run return this error
 	}
-	cmd.Args[0] = "petstore" // which hints name
+	cmd.Args[0] = "petstore" // hints name the program
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
 	return cmd
 }
 
-// CommandAfter returns the command that runs a shell command in dir, and then petstore in
-// the same process, with the limits, mounts and redirections of the shell.
+// CommandAfter returns a command that runs a shell command in dir and then petstore in the same process, so
+// that the limits, mounts and redirections of the shell apply.
 func CommandAfter(ctx context.Context, dir, shell string, args ...string) *exec.Cmd {
 	cmd := Command(ctx, dir, args...)
 	cmd.Args = append([]string{"sh", "-c", shell + ` && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
@@ -94,7 +93,7 @@ func CommandAfter(ctx context.Context, dir, shell string, args ...string) *exec.
 	return cmd
 }
 
-// CommandWithTimeout is Command, but kills the process after CommandTimeout.
+// CommandWithTimeout is Command with a process that is killed after CommandTimeout.
 func CommandWithTimeout(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), CommandTimeout)
@@ -108,7 +107,8 @@ func Run(t *testing.T, dir string, args ...string) (stdout, stderr string, code 
 	return RunCommand(t, Command(t.Context(), dir, args...))
 }
 
-// RunCommand runs a command until it exits. It returns nothing of an output that the caller has set.
+// RunCommand runs a command until it exits. If the caller has set an output, RunCommand returns nothing for
+// it.
 func RunCommand(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -124,8 +124,8 @@ func RunCommand(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// MustRun runs petstore in dir and returns its standard output. It fails the test unless petstore
-// exits with 0.
+// MustRun runs petstore in dir and returns its standard output. If petstore does not exit with 0, it fails
+// the test.
 func MustRun(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := Run(t, dir, args...)
@@ -135,8 +135,8 @@ func MustRun(t *testing.T, dir string, args ...string) string {
 	return stdout
 }
 
-// RunOK runs petstore in dir and returns its standard output. It fails the test unless
-// petstore exits with 0 and writes nothing to standard error.
+// RunOK runs petstore in dir and returns its standard output. If petstore does not exit with 0, or writes
+// to standard error, it fails the test.
 func RunOK(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := Run(t, dir, args...)
@@ -146,8 +146,8 @@ func RunOK(t *testing.T, dir string, args ...string) string {
 	return stdout
 }
 
-// WantError runs petstore with args, separated by spaces, in dir. It expects the exit code 1, no standard output, and the
-// message alone on standard error.
+// WantError runs petstore in dir. args are separated by spaces. It expects the exit code 1, no standard
+// output, and only the message on standard error.
 func WantError(t *testing.T, dir, args, message string) {
 	t.Helper()
 	stdout, stderr, code := Run(t, dir, strings.Fields(args)...)
@@ -170,8 +170,8 @@ func WriteFile(t testing.TB, dir, name, text string) {
 	testkit.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
-// StartUntil starts a command and waits until a condition of what it has written to standard error
-// holds, or until it has ended.
+// StartUntil starts a command. It waits until condition holds for what the command has written to standard
+// error, or until the command has ended.
 func StartUntil(t *testing.T, cmd *exec.Cmd, description string, condition func(stderr string) bool) (stderr *Buffer, ended <-chan error) {
 	t.Helper()
 	stderr = &Buffer{}
@@ -183,8 +183,7 @@ func StartUntil(t *testing.T, cmd *exec.Cmd, description string, condition func(
 	return stderr, done
 }
 
-// WantSameExports expects the same animals and orders in the default store in dir and in the
-// one in file.
+// WantSameExports expects the same animals and orders in the default store in dir and in the store in file.
 func WantSameExports(t *testing.T, dir, file string) {
 	t.Helper()
 	for _, records := range []string{"pets", "orders"} {
@@ -196,8 +195,7 @@ func WantSameExports(t *testing.T, dir, file string) {
 	}
 }
 
-// Rand returns random numbers for one goroutine. It logs their seed, with which
-// PETSTORE_TEST_SEED repeats them.
+// Rand returns random numbers for one goroutine. It logs their seed. PETSTORE_TEST_SEED sets the seed.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("PETSTORE_TEST_SEED"), 10, 64)

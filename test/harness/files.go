@@ -34,7 +34,7 @@ func SeededStore(t *testing.T, count string) (dir string) {
 	return dir
 }
 
-// OpenSQLite opens an SQLite database, which is closed at the end of the test.
+// OpenSQLite opens an SQLite database. It is closed when the test ends.
 func OpenSQLite(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", dsn)
@@ -43,7 +43,7 @@ func OpenSQLite(t testing.TB, dsn string) *sql.DB {
 	return db
 }
 
-// QueryInt returns the number that a query returns from the store in dir, 0 if there is no store.
+// QueryInt returns the number that a query finds in the store in dir, or 0 if there is no store.
 func QueryInt(t testing.TB, dir, query string) (n int) {
 	t.Helper()
 	if _, err := os.Stat(StorePath(dir)); err != nil {
@@ -55,8 +55,7 @@ func QueryInt(t testing.TB, dir, query string) (n int) {
 	return n
 }
 
-// LockStore begins a write transaction on a store, as another process would, which ends with
-// release.
+// LockStore begins a write transaction on a store, as another process would. release ends it.
 func LockStore(t testing.TB, path string) (release func()) {
 	t.Helper()
 	db := OpenSQLite(t, "file:"+path+"?_txlock=immediate&_busy_timeout=5000")
@@ -65,7 +64,7 @@ func LockStore(t testing.TB, path string) (release func()) {
 	return func() { _ = tx.Rollback(); _ = db.Close() }
 }
 
-// UnreadPipe returns a pipe without a reading process. Writes to it block once it is full.
+// UnreadPipe returns a pipe that no process reads. When it is full, writes block.
 func UnreadPipe(t *testing.T) (reader, writer *os.File) {
 	t.Helper()
 	reader, writer, err := os.Pipe()
@@ -74,7 +73,7 @@ func UnreadPipe(t *testing.T) (reader, writer *os.File) {
 	return reader, writer
 }
 
-// FullPipe returns a pipe to which every write blocks.
+// FullPipe returns a pipe that is full: every write blocks.
 func FullPipe(t *testing.T) (reader, writer *os.File) {
 	t.Helper()
 	reader, writer = UnreadPipe(t)
@@ -98,7 +97,7 @@ func BrokenPipe(t *testing.T) *os.File {
 	return writer
 }
 
-// AllowMounts lets cmd mount file systems in its own mount namespace. Without root that needs user
+// AllowMounts lets cmd mount file systems in its own mount namespace. Without root, this needs user
 // namespaces (sysctl kernel.unprivileged_userns_clone=1).
 func AllowMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
@@ -112,7 +111,7 @@ func AllowMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// CodeBlocks returns the code blocks of a page in a language. It fails the test if there are none.
+// CodeBlocks returns the code blocks of a page in a language. If there are none, it fails the test.
 func CodeBlocks(t *testing.T, path, language string) (blocks []string) {
 	t.Helper()
 	for _, block := range strings.Split(ReadFile(t, path), "```"+language+"\n")[1:] {
@@ -126,7 +125,7 @@ func CodeBlocks(t *testing.T, path, language string) (blocks []string) {
 }
 
 // Shell runs shell commands in dir, with additional environment variables, and returns their standard
-// output. It fails the test if one fails.
+// output. If a command fails, it fails the test.
 func Shell(t *testing.T, dir, commands string, environ ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)

@@ -18,24 +18,24 @@ import (
 // A Server is a running petstore serve.
 type Server struct {
 	*exec.Cmd
-	Page  string // the URL that --first-key printed
-	URL   string // without a path
+	Page  string // the URL of the page, which --first-key printed
+	URL   string // the URL of the server, without a path
 	Key   string
-	Log   *Buffer       // standard error; nil if that is something else
+	Log   *Buffer       // standard error, nil if it goes elsewhere
 	Ended chan struct{} // closed when the process has exited
 
-	err error // of the process that has exited
+	err error // the error of the process after it has exited
 }
 
-// The patterns of what serve --first-key and keys create print.
+// The patterns of the output of serve --first-key and of keys create.
 var (
 	KeyPattern  = regexp.MustCompile(`petstore_[0-9A-Za-z]{49}`)
 	PagePattern = regexp.MustCompile(`https?://\S+`)
 	urlPattern  = regexp.MustCompile(`^https?://[^/]+`)
 )
 
-// Start starts petstore serve --first-key in dir and waits until it serves requests. The process
-// is killed at the end of the test.
+// Start starts petstore serve --first-key in dir and waits until it serves requests. The process is killed
+// when the test ends.
 func Start(t testing.TB, dir string, args ...string) *Server {
 	t.Helper()
 	return StartCommand(t, Command(t.Context(), dir, append([]string{"serve", "--first-key"}, args...)...))
@@ -62,7 +62,8 @@ func StartCommand(t testing.TB, cmd *exec.Cmd) *Server {
 	return s
 }
 
-// Launch starts a command that runs petstore serve on an address, and does not wait for it.
+// Launch starts a command that runs petstore serve on an address. It does not wait until the server is
+// ready.
 func Launch(t testing.TB, cmd *exec.Cmd, address string) *Server {
 	t.Helper()
 	s := start(t, cmd)
@@ -71,8 +72,7 @@ func Launch(t testing.TB, cmd *exec.Cmd, address string) *Server {
 	return s
 }
 
-// start starts a command, whose process is killed at the end of the test. The caller must call
-// await.
+// start starts a command. Its process is killed when the test ends. The caller must call await.
 func start(t testing.TB, cmd *exec.Cmd) *Server {
 	t.Helper()
 	s := &Server{Cmd: cmd, Ended: make(chan struct{})}
@@ -90,7 +90,7 @@ func (s *Server) await() {
 	close(s.Ended)
 }
 
-// Wait waits until the process has exited, and returns what exec.Cmd.Wait does.
+// Wait waits until the process has exited, and returns the error of exec.Cmd.Wait.
 func (s *Server) Wait() error {
 	<-s.Ended
 	return s.err
@@ -115,7 +115,7 @@ func (s *Server) Signal(t testing.TB, signal syscall.Signal) {
 	testkit.Check(t, s.Process.Signal(signal))
 }
 
-// WantExitOK waits until the server exits, for two minutes at most, and expects 0.
+// WantExitOK waits until the server exits, at most two minutes, and expects the exit code 0.
 func (s *Server) WantExitOK(t testing.TB) {
 	t.Helper()
 	timeout := time.AfterFunc(testkit.Scaled(2*time.Minute), func() { _ = s.Process.Kill() })
@@ -139,7 +139,7 @@ func (s *Server) Address() string {
 	return address
 }
 
-// FreeAddress returns a TCP address of this machine that no process listens on.
+// FreeAddress returns a TCP address of this machine on which no process listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -168,11 +168,11 @@ func (b *Buffer) String() string {
 	return b.text.String()
 }
 
-// rotationPattern matches what petstore keys rotate says on standard error.
+// idPattern matches the standard error of petstore keys create and keys rotate.
 var idPattern = regexp.MustCompile(`^petstore: the new API key has the id \d+(; the old one, \d+, is revoked at \S+)?\n$`)
 
-// PrintedKey runs petstore keys with args and returns the key that it prints. It fails the
-// test if anything else is printed, but for the id of the key.
+// PrintedKey runs petstore keys with args and returns the key that it prints. If petstore prints anything
+// else, except the id of the key, it fails the test.
 func PrintedKey(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := Run(t, dir, append([]string{"keys"}, args...)...)
