@@ -20,9 +20,9 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestFailingDiskRefusesWritesAndRecovers makes the disk fail for a while under load. No restart is
-// needed, a write that was refused is not in the store, and no response is wrong. If reads fail, what
-// is not in a cache gets 503; a write of another process makes SQLite read again.
+// TestFailingDiskRefusesWritesAndRecovers makes the disk fail for a while under load. The service recovers
+// without a restart, a write that was refused is not in the store, and no response is wrong. If reads fail,
+// a page that is not cached gets 503. The write of another process makes SQLite read from the disk again.
 func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 	for name, f := range map[string]faultsOf{
 		"full":          {writeError: int32(unix.ENOSPC)},
@@ -81,7 +81,8 @@ func petsOf(t *testing.T, body string) (pets []pet) {
 	return pets
 }
 
-// refusedReads gets animals, and returns how many responses are 503. The history judges those of the load.
+// refusedReads reads animals and returns how many responses are 503. The history judges the responses to
+// the load.
 func (s *server) refusedReads(t *testing.T, pets []pet) (refused int) {
 	t.Helper()
 	for _, pet := range pets {
@@ -90,7 +91,7 @@ func (s *server) refusedReads(t *testing.T, pets []pet) (refused int) {
 		switch status {
 		case http.StatusServiceUnavailable:
 			refused++
-		case http.StatusOK, http.StatusNotFound: // it was removed
+		case http.StatusOK, http.StatusNotFound: // the animal was removed
 		default:
 			t.Errorf("GET /v1/pets/%d: got %d %s", pet.ID, status, body)
 		}
@@ -98,8 +99,8 @@ func (s *server) refusedReads(t *testing.T, pets []pet) (refused int) {
 	return refused
 }
 
-// TestSlowDiskDelaysWritesOnly makes each sync take a second. Commits are shared, so every
-// client is served, and reads do not wait.
+// TestSlowDiskDelaysWritesOnly makes each sync take a second. Because clients share commits, every client
+// is served. Reads do not wait.
 func TestSlowDiskDelaysWritesOnly(t *testing.T) {
 	folder, l := t.TempDir(), newLoad(t)
 	d := newDisk(t, folder)
@@ -119,8 +120,8 @@ func TestSlowDiskDelaysWritesOnly(t *testing.T) {
 	t.Logf("%v; the 99th percentile of a read is %v meanwhile", l.History, p99)
 }
 
-// TestLockedStoreIsWaitedFor locks the store in another process. Writes wait for five seconds,
-// then they are refused with 503, and reads are served.
+// TestLockedStoreIsWaitedFor locks the store in another process. Writes wait for five seconds and are then
+// refused with 503. Reads are served.
 func TestLockedStoreIsWaitedFor(t *testing.T) {
 	for held, wantRefused := range map[time.Duration]bool{3 * time.Second: false, pick(7*time.Second, 30*time.Second): true} {
 		t.Run(held.String(), func(t *testing.T) {
@@ -144,14 +145,14 @@ func TestLockedStoreIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A disk is the layer of testdata/disk.c below a server.
+// A disk is the layer of testdata/disk.c between a server and the file system.
 type disk struct {
-	environ []string // of the server
+	environ []string // the environment of the server
 	control string   // the path of the file with the faults
 	log     string   // the path of the log
 }
 
-// faultsOf are the faults of a disk, as struct control of testdata/disk.c. The delay is in milliseconds.
+// faultsOf are the faults of a disk, the struct control of testdata/disk.c. syncDelay is in milliseconds.
 type faultsOf struct{ syncDelay, syncError, writeError, readError, goodSyncs int32 }
 
 const ioError = int32(unix.EIO)
@@ -174,7 +175,8 @@ func newDisk(t *testing.T, folder string) *disk {
 	return d
 }
 
-// startLogged starts a server on a disk with a log, and returns the database as it was before, without a WAL.
+// startLogged starts a server on a disk with a log. It also returns the database file before the start,
+// without a WAL.
 func startLogged(t *testing.T) (s *server, d *disk, database []byte) {
 	t.Helper()
 	folder := t.TempDir()
@@ -197,12 +199,12 @@ func (d *disk) inject(t *testing.T, f faultsOf) {
 // An operation is a record of the log of a disk.
 type operation struct {
 	header
-	data []byte // of a write
+	data []byte // the data of a write
 }
 
 type header struct{ At, Kind, File, Offset, Length int64 }
 
-// The kinds of operation and the files, as in testdata/disk.c.
+// The kinds of operations and the files, as in testdata/disk.c.
 const (
 	opWrite = iota + 1
 	opTruncate
@@ -215,7 +217,7 @@ const (
 	fileFolder   = 3
 )
 
-// operations reads the log, whose last record may be incomplete.
+// operations reads the log. Its last record may be incomplete.
 func (d *disk) operations(t *testing.T) (all []operation) {
 	t.Helper()
 	text, err := os.ReadFile(d.log)

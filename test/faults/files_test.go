@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// damages are commands that damage the file of a store, in its folder.
+// damages are shell commands that damage the file of a store, in its folder.
 var damages = map[string]string{
 	"replaced":                   "cp backup new; mv new petstore.db",
 	"truncated to half":          "truncate --size=$(($(stat --format=%s petstore.db) / 2)) petstore.db",
@@ -28,13 +28,13 @@ var damages = map[string]string{
 var remedies = regexp.MustCompile(`^.*(to use a backup, run petstore restore with it|put the file back, run petstore restore with a backup, ` +
 	`or move|restore a backup that is intact|name another file, or move this one away).*\n$`)
 
-// TestDamagedFileIsNoticed damages the file of a store while a server has it open, and after one
-// was killed. No response has wrong data. A damaged file is refused with a remedy, or has all that
-// was acknowledged; if a part of it is left, it may be opened, because a crash within a checkpoint
-// leaves such a file, too. restore puts the backup in its place.
+// TestDamagedFileIsNoticed damages the file of a store while a server has it open, or after the server was
+// killed. No response has wrong data. The damaged file is refused with a remedy, or it has all acknowledged
+// writes. There is one exception: if a part of the file is left, it may be opened, because a crash within a
+// checkpoint leaves such a file, too. Then restore replaces the store with the backup.
 func TestDamagedFileIsNoticed(t *testing.T) {
 	var refused atomic.Int64
-	t.Cleanup(func() { // after the subtests, which are parallel
+	t.Cleanup(func() { // cleanups run after the subtests, which are parallel
 		t.Logf("%d stores, damaged while open and while closed, and restored: %d not opened", 2*len(damages), refused.Load())
 	})
 	for name, damage := range damages {
@@ -47,7 +47,7 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 				harness.MustRun(t, folder, "backup", "backup")
 				backedUp := linearizability.Monotonic()
 				s.wantWrites(t, l, 8)
-				s.AddPet(t, "last") // a WAL without an insert may be that of any copy
+				s.AddPet(t, "last") // a WAL without an insert could belong to any copy
 				if open {
 					harness.Shell(t, folder, damage)
 					s.wantNoWrongData(t)
@@ -75,8 +75,8 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 	}
 }
 
-// wantNoWrongData adds animals for a second, all of which must be refused, and lists them: a list
-// has animals that clients have sent, or is refused.
+// wantNoWrongData adds animals for a second and expects that all are refused. Meanwhile it lists them: a
+// list has only animals that clients have sent, or is refused.
 func (s *server) wantNoWrongData(t *testing.T) {
 	t.Helper()
 	l := newLoad(t)

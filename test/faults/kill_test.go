@@ -17,8 +17,9 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// interrupt lets clients sell on one server after the other, on one store, each of which end ends. Then the store must be
-// possible after all responses. It returns how long each server took to be ready.
+// interrupt lets clients sell on one server after the other, all on the same store. end ends each server.
+// Then the store must be possible after all responses. interrupt returns how long each server took to
+// become ready.
 func interrupt(
 	t *testing.T, folder string, l *load, rounds, clients int, environ []string, end func(round int, s *server),
 ) (ready []time.Duration) {
@@ -36,8 +37,7 @@ func interrupt(
 	return ready
 }
 
-// TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
-// clients write.
+// TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64 clients write.
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 	l, random := newLoad(t), harness.Rand(t)
 	ready := interrupt(t, t.TempDir(), l, pick(5, 50), 64, nil, func(_ int, s *server) {
@@ -52,8 +52,8 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 		ready[len(ready)/2].Round(time.Millisecond), ready[len(ready)-1].Round(time.Millisecond))
 }
 
-// TestRefusedWriteIsNotThereAfterKill kills the server while the disk fails: a commit that was
-// refused because its sync failed has been written to the WAL.
+// TestRefusedWriteIsNotThereAfterKill kills the server while the disk fails. A commit that was refused
+// because its sync failed has been written to the WAL.
 func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 	folder, l := t.TempDir(), newLoad(t)
 	d := newDisk(t, folder)
@@ -69,10 +69,10 @@ func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 	t.Logf("%v", l.History)
 }
 
-// TestRefusedWriteIsNeverThereWhileTheNextFails checks the store after each write to the disk, as
-// if the server was killed then: the next commit may begin with the same frame of the WAL as the
-// refused one, whose other frames follow. In a WAL that begins anew, whose header was synced, no
-// other commit overwrites the refused one.
+// TestRefusedWriteIsNeverThereWhileTheNextFails checks the store after each write to the disk, as if the
+// server had been killed then. The next commit may begin with the same frame of the WAL as the refused one,
+// and the other frames of the refused commit follow. In a WAL that begins anew and whose header was synced,
+// no other commit overwrites the refused one.
 func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 	for _, newWAL := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a new WAL: ", newWAL), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 				fault.goodSyncs = 1
 			}
 			d.inject(t, fault)
-			var refused [3]int // the operations of the disk until the response
+			var refused [3]int // the number of operations of the disk until each response
 			for i := range refused {
 				if status, body, err := s.Post(t.Context(), harness.PetBody(fmt.Sprint("Tom", i))); err != nil ||
 					status != http.StatusServiceUnavailable {
@@ -113,10 +113,10 @@ func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 	}
 }
 
-// TestSignalsInEachPhase sends one or two signals while the server starts, creates and migrates
-// its store, serves, and drains. The store is whole, and nothing that was acknowledged is lost.
+// TestSignalsInEachPhase sends one or two signals while the server starts, creates and migrates its store,
+// serves, or drains. The store stays intact, and no acknowledged write is lost.
 func TestSignalsInEachPhase(t *testing.T) {
-	signals := slices.DeleteFunc([]os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGKILL}, signal.Ignored) // as under nohup
+	signals := slices.DeleteFunc([]os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGKILL}, signal.Ignored) // nohup ignores some
 
 	t.Run("start and migration", func(t *testing.T) {
 		t.Parallel()
@@ -130,7 +130,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 				_ = cmd.Process.Signal(signals[random.IntN(len(signals))])
 			}
 			_ = cmd.Wait()
-			start(t, folder, "").Stop(t) // with the remains
+			start(t, folder, "").Stop(t) // a new server starts with the files that are left
 			_, err := compare(t.Context(), harness.StorePath(folder), newLoad(t), linearizability.AtTheEnd)
 			testkit.Check(t, err)
 		}
@@ -143,7 +143,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 		interrupt(t, t.TempDir(), l, rounds, 32, []string{"PETSTORE_SERVER_SHUTDOWN_DELAY=200ms"}, func(round int, s *server) {
 			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 			s.Signal(t, unix.SIGTERM)
-			if round%2 == 0 { // again, while it drains or after it
+			if round%2 == 0 { // a second signal, while the server drains or after that
 				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 				_ = s.Process.Signal(signals[random.IntN(len(signals))])
 			}

@@ -12,9 +12,9 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestPowerLossLosesNoAcknowledgedWrite logs all writes and syncs of a server under load, builds
-// the states that a power loss at random moments may leave, and opens each as the service does.
-// What was synced is there; of what was not, any 512 bytes may be.
+// TestPowerLossLosesNoAcknowledgedWrite logs all writes and syncs of a server under load. It builds the
+// states that a power loss at random moments may leave, and opens each state as the service does. Synced
+// data is there. Of data that was not synced, any 512 bytes may be there.
 func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 	for name, failing := range map[string]bool{"disk": false, "disk with failing syncs": true} {
 		t.Run(name, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 						t.Errorf("the state %d: %v", states, err)
 					}
 				}
-				check(func(int) bool { return true })  // as after SIGKILL
-				check(func(int) bool { return false }) // nothing but what was synced
+				check(func(int) bool { return true })  // all writes are there, as after SIGKILL
+				check(func(int) bool { return false }) // only synced data is there
 				tail := len(images.unsynced)
 				ends, mixtures := min(tail, pick(8, 24)), min(tail, pick(3, 8))
 				for n := range ends {
@@ -72,13 +72,13 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 // images are the database and the WAL on a disk.
 type images struct {
 	synced   map[int64][]byte
-	unsynced []sector // in the order in which they were written
+	unsynced []sector // in the order of the writes
 	random   *rand.Rand
-	killed   bool // and not without power: the kernel has all that was written
+	killed   bool // the server was killed, but the power stayed on: the kernel has all writes
 	folderOK bool // whether the entry of the WAL in the folder was synced
 }
 
-// A sector is a write of 512 bytes at most, or a truncation, which has no data.
+// A sector is a write of at most 512 bytes, or a truncation, which has no data.
 type sector struct {
 	file, offset int64
 	data         []byte
@@ -99,7 +99,7 @@ func (i *images) apply(o operation) {
 		i.synced[o.File] = nil
 	case o.Kind == opSync:
 		i.sync(o.File, func() bool { return true })
-	case o.Kind == opFailedSync: // the kernel forgets what it could not write
+	case o.Kind == opFailedSync: // the kernel drops what it could not write
 		i.sync(o.File, func() bool { return i.killed || i.random.IntN(2) == 0 })
 	case o.Kind == opTruncate:
 		i.unsynced = append(i.unsynced, sector{o.File, o.Offset, nil})
@@ -111,7 +111,7 @@ func (i *images) apply(o operation) {
 	}
 }
 
-// sync writes those unsynced sectors of a file that keep selects, and forgets the others.
+// sync writes the unsynced sectors of a file for which keep returns true, and drops the others.
 func (i *images) sync(file int64, keep func() bool) {
 	i.unsynced = slices.DeleteFunc(i.unsynced, func(s sector) bool {
 		if s.file == file && keep() {
@@ -134,7 +134,7 @@ func (s sector) writeTo(files map[int64][]byte) {
 	files[s.file] = file
 }
 
-// write writes the files at a path, with those unsynced sectors that keep selects. It does not
+// write writes the files to a path, with the unsynced sectors for which keep returns true. It does not
 // change the images.
 func (i *images) write(path string, keep func(sector int) bool) error {
 	files := map[int64][]byte{fileDatabase: slices.Clone(i.synced[fileDatabase]), fileWAL: slices.Clone(i.synced[fileWAL])}

@@ -1,6 +1,6 @@
-// Package faults injects faults into a running petstore: kills, power losses, failing disks,
-// malicious clients, signals. With -short it takes less than two minutes.
-// docs/reliability.md describes what it shows, with the figures that -v prints.
+// Package faults injects faults into a running petstore: kills, power losses, failing disks, malicious
+// clients, signals. With -short it takes less than two minutes. docs/reliability.md describes the results.
+// -v prints their figures.
 package faults
 
 import (
@@ -26,7 +26,7 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// pick returns short with -short, and else long.
+// pick returns short with -short, and otherwise long.
 func pick[T any](short, long T) T {
 	if testing.Short() {
 		return short
@@ -39,11 +39,12 @@ type server struct {
 	*harness.Server
 	folder string
 	admin  string        // the URL of the admin listener
-	ready  time.Duration // from the start of the process until /readyz was 200
+	ready  time.Duration // how long the process took until /readyz was 200
 }
 
-// start starts a server in a folder, with additional environment variables, and waits until it is
-// ready. From then on its log has no requests. key is that of an earlier server on the store. The process is killed when the test ends.
+// start starts a server in a folder, with additional environment variables, and waits until it is ready.
+// From then on its log has no requests. key is the key of an earlier server on the store, or "". The
+// process is killed when the test ends.
 func start(t *testing.T, folder, key string, environ ...string) *server {
 	t.Helper()
 	cmd := harness.Command(context.WithoutCancel(t.Context()), folder, "serve", "--first-key", "--set", "admin.address=127.0.0.1:0")
@@ -66,7 +67,7 @@ func start(t *testing.T, folder, key string, environ ...string) *server {
 	return s
 }
 
-// A load is clients, and the history of what one server after the other returns to them.
+// A load is a group of clients, with the history of the responses of one server after the other.
 type load struct {
 	linearizability.Clients
 	url atomic.Pointer[string]
@@ -80,14 +81,14 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// to returns the load, whose next requests the server gets.
+// to returns the load. The server gets its next requests.
 func (l *load) to(s *server) *load {
 	l.url.Store(&s.URL)
 	l.Key = s.Key
 	return l
 }
 
-// startReading lists with n clients, each of which pauses after a response, until stop is called.
+// startReading starts n clients that list, and pause after each response, until stop is called.
 func (l *load) startReading(t *testing.T, n int, pause time.Duration) (stop func()) {
 	t.Helper()
 	readers := &linearizability.Clients{History: l.History, URLs: l.URLs, Key: l.Key, Seed: l.Seed, Pause: pause, OnlyLists: true}
@@ -109,8 +110,8 @@ func (s *server) stop(t *testing.T, l *load) {
 	wantStore(t, s.folder, l, linearizability.AtTheEnd)
 }
 
-// wantStore expects that the store in a folder, which no server uses, is possible after the history until a time, in
-// which something was acknowledged.
+// wantStore expects that the store in a folder is possible after the history until a time. No server may
+// use the store. The history must have an acknowledged write.
 func wantStore(t *testing.T, folder string, l *load, at int64) {
 	t.Helper()
 	if len(l.History.Since(time.Time{}).Acknowledged(false)) == 0 {
@@ -122,8 +123,8 @@ func wantStore(t *testing.T, folder string, l *load, at int64) {
 	}
 }
 
-// compare opens a store as the service does, and judges it after the history until a time. It
-// returns an error for a store that does not pass SQLite's checks.
+// compare opens a store as the service does, and judges it after the history until a time. If the store
+// does not pass the checks of SQLite, it returns an error.
 func compare(ctx context.Context, path string, l *load, at int64) (problems []error, err error) {
 	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{Options: engine.Options{NoMigration: true}})
 	if err != nil {
@@ -148,13 +149,13 @@ func compare(ctx context.Context, path string, l *load, at int64) (problems []er
 	return l.History.CheckStored(ctx, db, at, at, "")
 }
 
-// The names of what a server uses.
+// The names of the resources of a server.
 const (
 	memory, heap, wal       = "resident memory in MiB", "heap of Go in MiB", "WAL in MiB"
 	goroutines, descriptors = "goroutines", "descriptors"
 )
 
-// resources returns what the server uses, by name.
+// resources returns the resources that the server uses, by name.
 func (s *server) resources(t *testing.T) map[string]float64 {
 	t.Helper()
 	info, err := os.Stat(harness.StorePath(s.folder) + "-wal")
@@ -176,7 +177,7 @@ func (s *server) resources(t *testing.T) map[string]float64 {
 	return used
 }
 
-// resourcesWithin waits until the server uses as many goroutines and descriptors as before.
+// resourcesWithin waits until the server uses no more goroutines and descriptors than before.
 func (s *server) resourcesWithin(t *testing.T, before map[string]float64) (after map[string]float64) {
 	t.Helper()
 	harness.Client.CloseIdleConnections()

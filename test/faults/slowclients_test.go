@@ -45,8 +45,8 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 	}
 }
 
-// TestStreamsOfTheOldestChangesDoNotSlowDownOthers: a client with a key that may only read follows from the oldest change, and
-// again from there when it has all.
+// TestStreamsOfTheOldestChangesDoNotSlowDownOthers lets a client with a key that may only read follow from
+// the oldest change. When it has all changes, it begins again.
 func TestStreamsOfTheOldestChangesDoNotSlowDownOthers(t *testing.T) {
 	for _, streams := range []int{2, 10} {
 		t.Run(fmt.Sprint(streams), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestStreamsOfTheOldestChangesDoNotSlowDownOthers(t *testing.T) {
 	}
 }
 
-// follow reads a number of changes of a stream, from the oldest one.
+// follow reads a number of changes from a stream that begins with the oldest change.
 func (s *server) follow(ctx context.Context, t *testing.T, key string, changes int) {
 	request, err := s.Request(ctx, http.MethodGet, "/v1/changes", "", "Authorization", "Bearer "+key, "Accept", "text/event-stream")
 	if err != nil {
@@ -91,8 +91,9 @@ func (s *server) follow(ctx context.Context, t *testing.T, key string, changes i
 	}
 }
 
-// wantOthersAsFast measures the 99th percentile of other clients alone and beside an attack, in turns. Its median may double, or be
-// 10 ms, and what the server uses must come back.
+// wantOthersAsFast measures the 99th percentile of other clients, alone and beside an attack, in turns. The
+// median beside the attack may be twice the median alone, or 10 ms. After the attack, the server must
+// release the resources that it used.
 func (s *server) wantOthersAsFast(t *testing.T, attack func(context.Context, *testing.T, *server)) {
 	t.Helper()
 	l := newLoad(t)
@@ -111,7 +112,7 @@ func (s *server) wantOthersAsFast(t *testing.T, attack func(context.Context, *te
 		wait.Wait()
 	}
 	alone, beside := median(allAlone), median(allBeside)
-	if beside > max(2*alone, pick(time.Second, 10*time.Millisecond)) { // short measurements on a busy machine differ more
+	if beside > max(2*alone, pick(time.Second, 10*time.Millisecond)) { // short measurements differ more on a busy machine
 		t.Errorf("the 99th percentile of other clients is %v, and %v alone", beside, alone)
 	}
 	after := s.resourcesWithin(t, before)
@@ -123,8 +124,7 @@ func (s *server) wantOthersAsFast(t *testing.T, attack func(context.Context, *te
 		alone, beside, allAlone, allBeside, before[goroutines], after[goroutines], before[descriptors], after[descriptors], before[memory], most)
 }
 
-// attackers opens n connections with a small buffer, sends a text many times on each, and reads
-// nothing.
+// attackers opens n connections with a small buffer, sends a text many times on each, and reads nothing.
 func attackers(n int, text string, times int) func(context.Context, *testing.T, *server) {
 	return func(ctx context.Context, t *testing.T, s *server) {
 		text := strings.Repeat(strings.Replace(text, "KEY", s.Key, 1), times)

@@ -27,8 +27,9 @@ var (
 
 const latency = "99th percentile of a write in ms"
 
-// TestSoakIsFlat runs mixed load beside commands that create and revoke API keys. It expects that what the server uses does not
-// grow, that hardly any request or command fails, and, with the race detector, that there is no data race.
+// TestSoakIsFlat runs a mixed load beside commands that create and revoke API keys. It expects that the
+// resources of the server do not grow, and that hardly any request or command fails. With the race
+// detector, it expects no data race.
 func TestSoakIsFlat(t *testing.T) {
 	const samples, writers = 60, 8
 	length := max(*soak, pick(5*time.Second, 30*time.Second))
@@ -38,7 +39,7 @@ func TestSoakIsFlat(t *testing.T) {
 	defer wait.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
-	l.to(s).Pause = 10 * time.Millisecond // else the history is too long
+	l.to(s).Pause = 10 * time.Millisecond // otherwise the history gets too long
 	stopWriting, stopReading := l.Start(t.Context(), writers), l.startReading(t, 4, 100*time.Millisecond)
 	var commands, failed int
 	wait.Go(func() {
@@ -51,7 +52,7 @@ func TestSoakIsFlat(t *testing.T) {
 			}
 			return err
 		}
-		for id := 2; ctx.Err() == nil; time.Sleep(time.Second) { // the first key is that of the server
+		for id := 2; ctx.Err() == nil; time.Sleep(time.Second) { // the server itself has the first key
 			if run("keys", "create", "--name", "soak") == nil {
 				_ = run("keys", "revoke", fmt.Sprint(id))
 				id++
@@ -75,8 +76,8 @@ func TestSoakIsFlat(t *testing.T) {
 		t.Errorf("the race detector has found something: %s", log)
 	}
 	c := l.History.Since(time.Time{}).Counts()
-	// On a machine that does much else, the lock of the store may be held by a process that does not run: then all that
-	// are under way at once may fail.
+	// On a busy machine, the process that has the lock of the store may not run for a while. Then all
+	// requests at that moment may fail.
 	if all := c.Acknowledged + c.Refused + c.Unknown; c.Unavailable > max(all/100, 2*writers) || failed > max(commands/100, 1) {
 		t.Errorf("%d of %d requests and %d of %d commands failed, want 1 %% at most", c.Unavailable, all, failed, commands)
 	}
@@ -89,8 +90,9 @@ func TestSoakIsFlat(t *testing.T) {
 	t.Logf("%v; %v; %d of %d commands failed", length, c, failed, commands)
 }
 
-// wantFlat expects that the median of the last quarter is at most 1.25 times that of the second
-// quarter, plus one. A latency depends on what else the machine does: at most twice, plus 100 ms.
+// wantFlat expects that the median of the last quarter is at most 1.25 times the median of the second
+// quarter, plus one. A latency depends on what else the machine does, so it may be twice as high, plus 100
+// ms.
 func wantFlat(t *testing.T, name string, values []float64) {
 	t.Helper()
 	n := len(values)
@@ -101,14 +103,15 @@ func wantFlat(t *testing.T, name string, values []float64) {
 		limit = 2*before + 100
 	}
 	flatAfterMinutes := name != goroutines && name != descriptors
-	// The race detector keeps 8 bytes for each defer (go.dev/doc/articles/race_detector), and makes all slow.
+	// The race detector keeps 8 bytes for each defer (go.dev/doc/articles/race_detector) and slows down
+	// everything.
 	changedByRaceDetector := name == memory || name == latency
 	if after > limit && (*soak > 0 || !flatAfterMinutes) && (!harness.Race() || !changedByRaceDetector) {
 		t.Errorf("%s grew from %.1f to %.1f", name, before, after)
 	}
 }
 
-// save draws what was measured below each other, from 0 to the maximum, to an SVG file.
+// save draws the measured values, one chart below the other, from 0 to the maximum, to an SVG file.
 func save(t *testing.T, path string, length time.Duration, measured map[string][]float64) {
 	t.Helper()
 	names := []string{memory, heap, goroutines, descriptors, wal, latency}

@@ -23,7 +23,7 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// TestClockJumpsLoseNothing sets the clock a day forward and back, while clients sell. The clock is
+// TestClockJumpsLoseNothing sets the clock a day forward and back while clients sell. The clock is
 // injected: a Go program reads the time without libc, so libfaketime has no effect on it.
 func TestClockJumpsLoseNothing(t *testing.T) {
 	gin.SetMode(gin.TestMode)
@@ -78,8 +78,8 @@ func TestTimesAreUTCInEachTimeZone(t *testing.T) {
 	}
 }
 
-// TestTimesOfResponsesRevealNoKey measures how long keys take to be rejected. A key is hashed
-// before it is looked up, so a key that is nearly right takes as long as any other.
+// TestTimesOfResponsesRevealNoKey measures how long the rejection of a key takes. A key is hashed before it
+// is looked up, so a key that is nearly right takes as long as any other.
 func TestTimesOfResponsesRevealNoKey(t *testing.T) {
 	s := start(t, t.TempDir(), "")
 	if _, ok := apikey.HashOf(nearlyRight(s.Key)); !ok {
@@ -94,7 +94,7 @@ func TestTimesOfResponsesRevealNoKey(t *testing.T) {
 		return time.Since(begun)
 	}
 	unknown := make([]time.Duration, pick(500, 20_000))
-	differences := make([]time.Duration, len(unknown)) // of requests one after the other: what else the machine does affects both
+	differences := make([]time.Duration, len(unknown)) // of two requests in succession, so that what else the machine does affects both
 	for i := range unknown {
 		unknown[i] = reject(apikey.Generate())
 		differences[i] = reject(nearlyRight(s.Key)) - unknown[i]
