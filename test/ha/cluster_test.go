@@ -19,7 +19,7 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-const password = "hunter2" // of all users
+const password = "hunter2" // the password of all users
 
 // A cluster is three nodes of PostgreSQL under Patroni, with one etcd.
 type cluster struct {
@@ -34,18 +34,18 @@ type cluster struct {
 type node struct {
 	name    string
 	folder  string
-	config  string // of Patroni
-	address string // of PostgreSQL
-	rest    string // of Patroni
-	proxy   *proxy // through which the service connects
-	peers   *proxy // through which the other nodes connect
+	config  string // the configuration file of Patroni
+	address string // the address of PostgreSQL
+	rest    string // the address of Patroni's REST API
+	proxy   *proxy // the service connects through it
+	peers   *proxy // the other nodes connect through it
 	patroni *harness.Server
 
-	postgres, shop *sql.DB // as a superuser
+	postgres, shop *sql.DB // connected as a superuser
 }
 
-// startCluster starts a cluster with docs/deploy/patroni.yml, in which other values are
-// replaced, and waits until it is healthy. It is removed at the end of the test.
+// startCluster starts a cluster with docs/deploy/patroni.yml, in which values are replaced, and waits until
+// it is healthy. The cluster is removed when the test ends.
 func startCluster(t *testing.T, values ...string) *cluster {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "petstore-ha-") //nolint:usetesting // the path of a Unix socket is short
@@ -97,7 +97,7 @@ func (c *cluster) startEtcd(t *testing.T) {
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
 }
 
-// dsn returns the connection string of the service, which names all nodes.
+// dsn returns the connection string of the service. It names all nodes.
 func (c *cluster) dsn(name string) string {
 	var hosts []string
 	for _, n := range c.nodes {
@@ -106,8 +106,8 @@ func (c *cluster) dsn(name string) string {
 	return fmt.Sprintf("postgres://petstore:%s@%s/shop?sslmode=disable&application_name=%s", password, strings.Join(hosts, ","), name)
 }
 
-// find waits for a node with a role, as the path of Patroni's REST API: /leader, which has the
-// lock, or /synchronous, a synchronous standby.
+// find waits for a node with a role. A role is a path of Patroni's REST API: /leader for the node that has
+// the lock, or /synchronous for a synchronous standby.
 func (c *cluster) find(t *testing.T, role string) (found *node) {
 	t.Helper()
 	testkit.WaitUntilWithin(t, 30*time.Second, "a node has the role "+role, func() bool {
@@ -127,9 +127,9 @@ func (c *cluster) with(role string) *node {
 	return nil
 }
 
-// waitUntilHealthy waits until two standbys stream from the leader, and one is synchronous if
-// the leader wants one. Patroni must know that one, too, or it promotes none when the leader
-// does not respond.
+// waitUntilHealthy waits until two standbys stream from the leader. If the leader wants a synchronous
+// standby, one must be synchronous, and Patroni must know it. Otherwise Patroni promotes no standby when
+// the leader does not respond.
 func (c *cluster) waitUntilHealthy(t *testing.T) {
 	t.Helper()
 	const streaming = `SELECT count(*) = 2 AND (current_setting('synchronous_standby_names') = '' OR bool_or(sync_state IN ('sync', 'quorum')))
@@ -152,7 +152,7 @@ func (n *node) start(t *testing.T) {
 	n.patroni = startProcess(t, n.folder, log, "patroni", n.config)
 }
 
-// signal sends a signal to PostgreSQL, and to Patroni if whole.
+// signal sends a signal to PostgreSQL, and if whole is set also to Patroni.
 func (n *node) signal(signal syscall.Signal, whole bool) {
 	if whole {
 		signalAll(signal, []int{n.patroni.Process.Pid})
@@ -165,7 +165,7 @@ func (n *node) signal(signal syscall.Signal, whole bool) {
 	}
 }
 
-// request returns the status and the body of a response, or 0 if there is none.
+// request returns the status and the body of a response. Without a response, the status is 0.
 func request(method, url, body string) (status int, text string) {
 	limit := time.Minute
 	if method == http.MethodGet {
@@ -177,7 +177,7 @@ func request(method, url, body string) (status int, text string) {
 	return status, text
 }
 
-// open returns a pool of connections to a database of the node as a superuser.
+// open returns a pool of connections to a database of the node, as a superuser.
 func (n *node) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", fmt.Sprintf("postgres://postgres:%s@%s/%s?sslmode=disable&connect_timeout=1", password, n.address, database))
@@ -186,7 +186,7 @@ func (n *node) open(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// queryBool returns the result of a query, or false if it fails.
+// queryBool returns the result of a query, or false if the query fails.
 func (n *node) queryBool(query string) (result bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -13,10 +13,10 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// A fault breaks something, and mends what does not mend by itself.
+// A fault breaks something. It repairs what does not recover by itself.
 type fault struct {
 	name   string
-	limit  time.Duration // without an acknowledged write
+	limit  time.Duration // the longest time without an acknowledged write
 	happen func(*testing.T, *run)
 }
 
@@ -107,8 +107,8 @@ func (r *run) writing(since time.Time) bool {
 	return len(r.history.Since(since).Acknowledged(false)) > 0
 }
 
-// waitUntilWriting waits until a write is acknowledged later than one second from now, when what
-// the leader had sent has arrived.
+// waitUntilWriting waits until a write is acknowledged more than a second after the call, when everything
+// that the leader had sent has arrived.
 func (r *run) waitUntilWriting(t *testing.T) {
 	t.Helper()
 	start := time.Now()
@@ -116,15 +116,15 @@ func (r *run) waitUntilWriting(t *testing.T) {
 	time.Sleep(time.Second)
 }
 
-// freezeWithLock freezes a replica while the server waits for its next statement in a
-// transaction, which has locked the row of versions.
+// freezeWithLock freezes a replica while the server waits for the next statement of its transaction. The
+// transaction has locked the row of versions.
 func (r *run) freezeWithLock(t *testing.T, replica *replica) {
 	t.Helper()
 	db := r.cluster.find(t, "/leader").shop
 	ids := []int{replica.process.Process.Pid}
 	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(3 * time.Millisecond) {
 		signalAll(syscall.SIGSTOP, ids)
-		time.Sleep(20 * time.Millisecond) // what it has sent arrives, and runs
+		time.Sleep(20 * time.Millisecond) // the statements that the replica has sent arrive and run
 		var locked bool
 		err := db.QueryRowContext(t.Context(), `SELECT count(*) > 0 FROM pg_stat_activity
 			WHERE application_name = $1 AND state = 'idle in transaction'`, replica.name).Scan(&locked)
@@ -136,8 +136,8 @@ func (r *run) freezeWithLock(t *testing.T, replica *replica) {
 	t.Error("the replica never had the lock when it was frozen")
 }
 
-// cancelCommit freezes both standbys, so that commits wait for them, cancels those that wait,
-// and lets the standbys go on.
+// cancelCommit freezes both standbys, so that commits wait for them. It cancels the waiting commits and
+// lets the standbys continue.
 func (r *run) cancelCommit(t *testing.T) {
 	t.Helper()
 	leader := r.cluster.find(t, "/leader")

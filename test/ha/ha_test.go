@@ -1,5 +1,5 @@
-// Package ha_test breaks a PostgreSQL cluster under a running service, and compares the
-// responses that clients read with what is stored.
+// Package ha_test breaks a PostgreSQL cluster under a running service. It compares the responses that
+// clients have read with the stored rows.
 package ha_test
 
 import (
@@ -59,8 +59,8 @@ func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
 	}
 }
 
-// The settings of an operator who does not read: an asynchronous standby, as Patroni has it by
-// default.
+// The operator has not read the documentation: the standby is asynchronous, which is the default of
+// Patroni.
 func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 	if *only != "" && *only != "asynchronous" {
 		t.Skip("-fault selects another test")
@@ -76,8 +76,8 @@ func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 	t.Logf("%d animals lost; %v", lost, history)
 }
 
-// TestHistoryOfFailoversIsLinearizable breaks the cluster in each way, while clients use both replicas, and followers read the
-// changes of both.
+// TestHistoryOfFailoversIsLinearizable breaks the cluster in each way, while clients use both replicas and
+// followers read the changes of both.
 func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	cluster := startCluster(t)
 	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_ENABLED=true",
@@ -112,9 +112,9 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 // An observation is what happened during and after a fault.
 type observation struct {
 	fault
-	linearizability.Counts // of the requests meanwhile
+	linearizability.Counts // the outcomes of the requests meanwhile
 	writeGap, readGap      time.Duration
-	log                    string // of both replicas
+	log                    string // the log of both replicas
 }
 
 // clients returns clients of the service behind nginx.
@@ -127,7 +127,7 @@ func (s *service) clients(t *testing.T) *linearizability.Clients {
 	return c
 }
 
-// page returns the file for the events of a history that fails.
+// page returns the file for the events of a history that is impossible.
 func page(t *testing.T) string {
 	t.Helper()
 	page, err := filepath.Abs("../../bin/linearizability/failovers.txt")
@@ -135,7 +135,8 @@ func page(t *testing.T) string {
 	return page
 }
 
-// breakUnderLoad breaks a cluster and a service one fault after the other, while clients write. It prints a table.
+// breakUnderLoad injects one fault after the other into a cluster and a service, while clients write. It
+// prints a table.
 func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (observed []observation, history *linearizability.History) {
 	t.Helper()
 	writers, readers := s.clients(t), s.clients(t)
@@ -154,7 +155,7 @@ func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (obs
 	return observed, history
 }
 
-// table returns the observations of equal faults as a row of a Markdown table.
+// table returns a Markdown table with a row for the observations of each fault.
 func table(observed []observation) string {
 	rows := "\n| event | times | acknowledged | refused | unknown | stale pages | s without a write | s without a read |\n" +
 		"|---|--:|--:|--:|--:|--:|--:|--:|\n"

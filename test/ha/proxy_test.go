@@ -9,12 +9,12 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// A proxy forwards TCP connections to a server. While it is cut, it accepts everything and
-// forwards nothing, as a network that loses all packets; then it goes on.
+// A proxy forwards TCP connections to a server. While it is cut, it accepts connections and data but
+// forwards nothing, like a network that loses all packets. When it is mended, it continues.
 type proxy struct {
 	address, target string
-	network         sync.RWMutex // locked while it is cut
-	drops           atomic.Int64 // how often what was received has been dropped
+	network         sync.RWMutex // locked while the network is cut
+	drops           atomic.Int64 // how often received data was dropped
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -43,8 +43,8 @@ func (p *proxy) setCut(cut bool) {
 	}
 }
 
-// drop mends the network, and closes the connections to a server that was killed, without
-// forwarding what they have received.
+// drop mends the network. It closes the connections to a server that was killed and drops the data that
+// they have received.
 func (p *proxy) drop() {
 	p.drops.Add(1)
 	p.setCut(false)

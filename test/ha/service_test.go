@@ -23,19 +23,19 @@ import (
 type service struct {
 	url, key string
 	replicas []*replica
-	log      harness.Buffer // of both
+	log      harness.Buffer // the log of both replicas
 }
 
 // A replica is one process of petstore.
 type replica struct {
-	name    string // also its application_name
+	name    string // the name, also the application_name on the server
 	address string
 	environ []string
 	process *harness.Server
 }
 
-// startService starts two replicas on a cluster, and nginx with
-// docs/deploy/nginx.conf. It is removed at the end of the test.
+// startService starts two replicas on a cluster, and nginx with docs/deploy/nginx.conf. They are removed
+// when the test ends.
 func startService(t *testing.T, c *cluster, settings ...string) *service {
 	t.Helper()
 	s := &service{key: apikey.Generate()}
@@ -81,8 +81,8 @@ func (s *service) start(t *testing.T, r *replica) {
 	testkit.WaitUntilWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.process.IsReady(t.Context()) })
 }
 
-// startProcess starts a program in a folder, as the user postgres if the tests run as root.
-// It ends with the tests: at their end it is killed, and if they are killed it gets SIGTERM.
+// startProcess starts a program in a folder. If the tests run as root, it runs as the user postgres. The
+// process is killed when the test ends. If the tests are killed, it gets SIGTERM.
 func startProcess(t *testing.T, folder string, output io.Writer, program string, args ...string) *harness.Server {
 	t.Helper()
 	options := []string{"--pdeathsig", "TERM"}
@@ -103,8 +103,8 @@ func chown(t *testing.T, folder string) {
 	}
 }
 
-// processesIn returns the ids of the processes whose working directory is folder, as the
-// data directory is for those of PostgreSQL.
+// processesIn returns the ids of the processes whose working directory is folder. The working directory of
+// PostgreSQL is its data directory.
 func processesIn(folder string) (ids []int) {
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // fails only for a bad pattern
 	for _, link := range links {
@@ -116,15 +116,15 @@ func processesIn(folder string) (ids []int) {
 	return ids
 }
 
-// signalAll sends a signal to processes. One that has exited is no error.
+// signalAll sends a signal to processes. It ignores processes that have exited.
 func signalAll(signal syscall.Signal, ids []int) {
 	for _, id := range ids {
 		_ = syscall.Kill(id, signal)
 	}
 }
 
-// writeFile writes the file of docs/deploy to folder with other values, each of which must
-// occur in it.
+// writeFile writes a file of docs/deploy to folder and replaces values in it. Each value must occur in the
+// file.
 func writeFile(t *testing.T, folder, name, source string, values ...string) (path string) {
 	t.Helper()
 	text := harness.ReadFile(t, "../../docs/deploy/"+source)
