@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
-// newStore returns a new store, and the flags that name it.
+// newStore returns a new store and the flags for it.
 func newStore(t *testing.T) (database enginetest.Database, flags []string) {
 	t.Helper()
 	database = enginetest.New(t)
@@ -46,7 +46,7 @@ func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	}
 }
 
-// A client repeats a request with the keys that have replaced its key, at another process.
+// A client repeats a request at another process, with the keys that have replaced its key.
 func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
 	t.Parallel()
 	database, flags := newStore(t)
@@ -71,9 +71,8 @@ func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
 	}
 }
 
-// TestShutdownLosesNoRequest stops a server while many clients send requests on open
-// connections. New connections may be refused, but every request that was sent on an open
-// connection must get its response.
+// TestShutdownLosesNoRequest stops a server while many clients send requests on open connections. The
+// server may refuse new connections, but must respond to every request on an open connection.
 func TestShutdownLosesNoRequest(t *testing.T) {
 	t.Parallel()
 	const clients = 64
@@ -106,8 +105,8 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 	}
 }
 
-// addUntilRefused adds pets until a new connection is refused. It reuses the connection as
-// long as the server leaves it open.
+// addUntilRefused adds pets until a new connection is refused. It uses a connection until the server closes
+// it.
 func addUntilRefused(s *harness.Server, t *testing.T, client *http.Client, name string, added *atomic.Int64) {
 	for {
 		request, err := s.Request(t.Context(), http.MethodPost, "/v1/pets", harness.PetBody(name))

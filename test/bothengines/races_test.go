@@ -15,10 +15,11 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// racing keeps the connections of all clients open.
+// racing is a client that keeps the connections of all racing clients open.
 var racing = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
 
-// startProcesses starts two processes on one file, or three on one database, with animals of the names. The first has the key of all.
+// startProcesses starts two processes on one file, or three on one database, with animals of these names.
+// All processes accept the key of the first one.
 func startProcesses(t *testing.T, names ...string) (servers []*harness.Server) {
 	t.Helper()
 	database, flags := newStore(t)
@@ -63,7 +64,7 @@ func TestAnimalIsSoldOrRemoved(t *testing.T) {
 	for client := range buyers {
 		clients.Go(func() {
 			order := rand.Perm(animals)
-			slices.SortStableFunc(order, func(i, j int) int { return j/(animals/2) - i/(animals/2) }) // removers begin half of the animals
+			slices.SortStableFunc(order, func(i, j int) int { return j/(animals/2) - i/(animals/2) }) // removers begin with half of the animals
 			try(client, order, http.MethodPost, "/v1/store/orders", `{"petId":ID}`, &sold, http.StatusCreated, `"pet_not_available"`)
 		})
 	}
@@ -98,8 +99,8 @@ func TestAnimalIsSoldOrRemoved(t *testing.T) {
 	}
 }
 
-// TestNoCorrectionIsLost lets correctors of one animal count: each reads it, and replaces the name, which has the number of corrections,
-// if it is still as it was read.
+// TestNoCorrectionIsLost lets clients count the corrections of one animal in its name. Each client reads
+// the animal and replaces the name with the next number, if the animal is still as it was read.
 func TestNoCorrectionIsLost(t *testing.T) {
 	t.Parallel()
 	const correctors = 32
@@ -109,7 +110,7 @@ func TestNoCorrectionIsLost(t *testing.T) {
 	}
 	servers := startProcesses(t, "0 by nobody")
 	var done, refused atomic.Int64
-	var counted sync.Map // the numbers of corrections, each of one that succeeded
+	var counted sync.Map // the number that each successful correction has written
 	var clients sync.WaitGroup
 	for client := range correctors {
 		clients.Go(func() {

@@ -84,7 +84,7 @@ func wantStoreInVolume(t *testing.T, p podman) {
 	s := &harness.Server{URL: p.waitUntilServing(t)}
 	s.Key = harness.KeyPattern.FindString(p.run(t, createKey...))
 	s.AddPet(t, "Rex")
-	p.run(t, "healthcheck", "run", "petstore") // the HEALTHCHECK of the image; fails if the service is not ready
+	p.run(t, "healthcheck", "run", "petstore") // runs the HEALTHCHECK of the image; fails if the service is not ready
 	importTom := p.command(t, "exec", "--interactive", "petstore", "/petstore", "import", "-", "--format", "ndjson")
 	importTom.Stdin = strings.NewReader(harness.PetBody("Tom"))
 	if output, err := importTom.CombinedOutput(); err != nil {
@@ -107,8 +107,8 @@ func wantStoreInVolume(t *testing.T, p podman) {
 // A podman is the options of podman for a storage of its own.
 type podman []string
 
-// newPodman returns a podman with a storage in a temporary directory, whose containers and
-// images are removed at the end of the test.
+// newPodman returns a podman with a storage in a temporary directory. Its containers and images are removed
+// when the test ends.
 func newPodman(t *testing.T) podman {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "p") //nolint:usetesting // --runroot has at most 50 characters
@@ -130,8 +130,8 @@ func newPodman(t *testing.T) podman {
 	return p
 }
 
-// command returns a command of podman. A container uses the network of the host, and limits
-// that no host has to raise.
+// command returns a command of podman. The container uses the network of the host, and only limits that
+// each host allows.
 func (p podman) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if args[0] == "run" {
@@ -142,8 +142,8 @@ func (p podman) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command of podman and returns its standard output. It fails the test unless
-// podman exits with 0.
+// run runs a command of podman and returns its standard output. If podman does not exit with 0, it fails
+// the test.
 func (p podman) run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := p.command(t, args...)
@@ -155,7 +155,7 @@ func (p podman) run(t *testing.T, args ...string) string {
 	return string(stdout)
 }
 
-// log returns what the container petstore has written to standard error.
+// log returns the standard error of the container petstore.
 func (p podman) log(t *testing.T) string {
 	t.Helper()
 	output, err := p.command(t, "logs", "petstore").CombinedOutput()
@@ -179,9 +179,8 @@ func (p podman) waitUntilServing(t *testing.T) (url string) {
 	return url
 }
 
-// documentedPodmanCommand returns a command of docs/operations.md, with a free port of the
-// host instead of the published one, and without the folders for temporary files that
-// podman adds, but docker does not.
+// documentedPodmanCommand returns a command of docs/operations.md with a free port of the host instead of
+// the published port. It has no folders for temporary files, because podman adds them and docker does not.
 func documentedPodmanCommand(t *testing.T, name string) []string {
 	t.Helper()
 	command := regexp.MustCompile(`(?m)^podman (` + name + ` .*)$`).FindStringSubmatch(harness.ReadFile(t, "../../docs/operations.md"))

@@ -13,13 +13,13 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// maxLoss is how long before the kill a write must have been acknowledged to be in the
-// replica. docs/deploy/litestream.yml copies every second.
+// maxLoss is how long before the kill a write must have been acknowledged to be in the replica.
+// docs/deploy/litestream.yml copies every second.
 const maxLoss = 5 * time.Second
 
-// TestLitestreamReplicatesAcknowledgedWrites starts Litestream on the store of a server that
-// clients write to, kills both, restores the replica, and looks for the animals whose responses
-// the clients received. It is not parallel, because it measures times.
+// TestLitestreamReplicatesAcknowledgedWrites starts Litestream on the store of a server while clients
+// write. It kills both, restores the replica, and looks for the animals whose responses the clients have
+// received. It is not parallel, because it measures times.
 func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 	for _, restarted := range []string{"nothing", "Litestream", "the server"} {
 		t.Run(restarted+" was restarted", func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-// litestreamConfig writes docs/deploy/litestream.yml with the store in dir and a replica in
-// a temporary directory, and returns the path of the file.
+// litestreamConfig writes docs/deploy/litestream.yml with the store in dir and a replica in a temporary
+// directory. It returns the path of the file.
 func litestreamConfig(t *testing.T, dir string) string {
 	t.Helper()
 	text := strings.NewReplacer(
@@ -85,7 +85,8 @@ func litestreamConfig(t *testing.T, dir string) string {
 	return filepath.Join(folder, "litestream.yml")
 }
 
-// litestream returns a command of Litestream, of the version that docs/deploy/litestream.yml names. go run would not pass signals on.
+// litestream returns a command of Litestream, of the version in docs/deploy/litestream.yml. It does not use
+// go run, which does not pass signals on.
 func litestream(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	folder, err := filepath.Abs("../../bin")

@@ -31,8 +31,8 @@ func TestAlertingRulesFireAsTheirUnitTestsExpect(t *testing.T) {
 	}
 }
 
-// TestDashboardAndAlertsFindDataOfRunningServer lets Prometheus scrape a server that clients
-// use, and evaluate the queries of the dashboard and the alerting rules.
+// TestDashboardAndAlertsFindDataOfRunningServer lets Prometheus scrape a server that clients use.
+// Prometheus evaluates the queries of the dashboard and the alerting rules.
 func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
@@ -67,8 +67,8 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	}
 }
 
-// useEveryOperation sends requests to every operation, and some that are rejected, until ctx
-// ends. With a rate limit, those of the first seconds suffice to sell animals.
+// useEveryOperation sends requests to every operation until ctx ends. Some of them are rejected. With a
+// rate limit, the requests of the first seconds are enough to sell animals.
 func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
 	for i := 1; ctx.Err() == nil; i++ {
 		order := fmt.Sprintf("/v1/store/orders/%d", i)
@@ -131,7 +131,7 @@ func alertRules(t *testing.T) (rules []alertRule) {
 func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
 	t.Parallel()
 	tests := harness.ReadFile(t, "testdata/alerts.test.yaml")
-	var kinds []string // of store errors
+	var kinds []string // the kinds of store errors
 	for _, rule := range alertRules(t) {
 		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels["severity"]) {
 			t.Errorf("%s has the severity %q", rule.Alert, rule.Labels["severity"])
@@ -157,7 +157,8 @@ func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
 	}
 }
 
-// increase and rate ignore the first value of a counter, so these panels add the values of counters that did not exist before.
+// The functions increase and rate ignore the first value of a counter. So these panels add the values of
+// counters that did not exist before.
 func TestGrafanaPanelsOfKeysShowTheFirstRequest(t *testing.T) {
 	t.Parallel()
 	queries := strings.Join(dashboardQueries(t), "\n")

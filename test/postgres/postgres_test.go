@@ -19,8 +19,8 @@ var server *postgrestest.Server
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.WithServer(m, &server).Run()) }
 
-// usePostgres writes a configuration file to dir whose store is a new database, and returns
-// the arguments that name it.
+// usePostgres writes a configuration file to dir, with a new database as the store. It returns the
+// arguments that name the file.
 func usePostgres(t *testing.T, dir string) []string {
 	t.Helper()
 	harness.WriteFile(t, dir, "shop.yaml", "database: {dsn: '"+newPostgresDSN(t)+"'}\n")
@@ -77,10 +77,10 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 	key := harness.PrintedKey(t, dir, append([]string{"create", "--name", "till-1"}, flags...)...)
 	for _, tc := range []struct {
 		required string
-		level    string // of the line in the log
-		added    int    // the status of a response
+		level    string // the level of the line in the log
+		added    int    // the status of the response when an animal is added
 		ready    string
-		metrics  string // a pattern
+		metrics  string // a pattern that matches the metrics
 	}{
 		{"false", "info", http.StatusCreated, `{"status":"ready"}`, `(?s)\npetstore_ready 1\n.*kind="not_synchronous"} 0`},
 		{
@@ -110,8 +110,9 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 	}
 }
 
-// TestServiceIsRestartedUntilItsServerIsThere does what systemd does with petstore.service: it starts the service again when it
-// has exited with an error, up to 5 times in 10 s unless StartLimitIntervalSec is 0.
+// TestServiceIsRestartedUntilItsServerIsThere does what systemd does with petstore.service. It starts the
+// service again after it has exited with an error, but at most 5 times in 10 s unless StartLimitIntervalSec
+// is 0.
 func TestServiceIsRestartedUntilItsServerIsThere(t *testing.T) {
 	t.Parallel()
 	unit, own, dir := harness.ReadFile(t, "../../docs/deploy/petstore.service"), postgrestest.Start(t), t.TempDir()

@@ -74,8 +74,8 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	}
 }
 
-// A web page can send requests to the listener under any name that resolves to it, but not
-// under its address or localhost.
+// A web page can send requests to the listener under any host name that resolves to its address, but not
+// under the address itself nor under localhost.
 func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	for address, hosts := range map[string]map[string]int{
@@ -100,7 +100,8 @@ func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	}
 }
 
-// sendToAdmin sends a request with a Host, that of the URL if it is empty, and a body: JSON, or as curl sends that of -d.
+// sendToAdmin sends a request with a Host header, or with the host of the URL if host is empty. A body is
+// sent as JSON, or as curl -d sends it.
 func sendToAdmin(t *testing.T, method, url, host, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestKeysAreManagedWhileServersRun uses the keys on two servers, both of which cache them.
+// TestKeysAreManagedWhileServersRun uses keys on two servers. Both servers cache them.
 func TestKeysAreManagedWhileServersRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,8 +23,9 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// The second connection waits for the end of the first one. A connection that is closed with an unread request is reset, and the
-// client may lose the response, unless the sending side is closed first.
+// The second connection waits for the end of the first one. When a server closes a connection with an
+// unread request, the connection is reset and the client may lose the response, unless the server first
+// closes its sending side.
 func TestConnectionBeyondTheLimitWaitsAndIsNotReset(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=1")
@@ -50,7 +51,7 @@ func TestConnectionBeyondTheLimitWaitsAndIsNotReset(t *testing.T) {
 	}
 }
 
-// dial opens a connection to a server, which is closed at the end of the test.
+// dial opens a connection to a server. It is closed when the test ends.
 func dial(t *testing.T, s *harness.Server) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Address())
@@ -121,20 +122,21 @@ func writeCertificate(t *testing.T, dir string, serial int64) {
 	harness.WriteFile(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 }
 
-// tlsFlags name the certificate of writeCertificate.
+// tlsFlags are the flags for the certificate of writeCertificate.
 var tlsFlags = []string{"--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key"}
 
 // A tlsResponse is the part of a response that the tests of TLS check.
 type tlsResponse struct {
 	status, protocol int
-	serial           int64  // of the certificate
-	hsts             string // Strict-Transport-Security
+	serial           int64  // the serial number of the certificate
+	hsts             string // the header Strict-Transport-Security
 }
 
 // oneYear is the Strict-Transport-Security of each response over TLS.
 const oneYear = "max-age=31536000"
 
-// getOverTLS requests a path on a new connection of a client that accepts any certificate and offers TLS 1.0 to maxVersion.
+// getOverTLS requests a path on a new connection. The client accepts any certificate and offers TLS 1.0 to
+// maxVersion.
 func getOverTLS(s *harness.Server, t *testing.T, path string, maxVersion uint16) (tlsResponse, error) {
 	t.Helper()
 	request, err := s.Request(t.Context(), http.MethodGet, path, "")
@@ -153,7 +155,8 @@ func getOverTLS(s *harness.Server, t *testing.T, path string, maxVersion uint16)
 	return tlsResponse{response.StatusCode, response.ProtoMajor, serial, response.Header.Get("Strict-Transport-Security")}, nil
 }
 
-// TestServerWithTLS requires TLS 1.2, and uses a certificate that has changed without a restart.
+// TestServerWithTLS expects that the server requires TLS 1.2, and that it uses a new certificate without a
+// restart.
 func TestServerWithTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,8 +22,8 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestStartingServerIsAliveButNotReady starts a server that never opens its store: the server of its DSN accepts a
-// connection and sends nothing.
+// TestStartingServerIsAliveButNotReady starts a server that never opens its store: the database server of
+// its DSN accepts a connection and sends nothing.
 func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	t.Parallel()
 	const origin = "https://shop.example.com"
@@ -59,7 +59,7 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 		t.Errorf("got %d with Access-Control-Allow-Origin %q and HSTS %q, want 503 with %s, without HSTS", response.StatusCode, allowed, hsts, origin)
 	}
 
-	// net/http waits for the rest of a body before it sends a response, until the read deadline.
+	// Until the read deadline, net/http waits for the rest of a body before it sends a response.
 	conn := dial(t, s)
 	_, err = fmt.Fprint(conn, "POST /v1/pets HTTP/1.1\r\nHost: petstore\r\nContent-Length: 100\r\n\r\n{")
 	testkit.Check(t, err)
@@ -75,7 +75,7 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	}
 }
 
-// Without a WAL the lock also blocks the pragmas of a new connection, which ignore a context.
+// Without a WAL, the lock also blocks the pragmas of a new connection. They ignore the context.
 func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	t.Parallel()
 	dir, address := harness.NewStore(t), harness.FreeAddress(t)
@@ -102,7 +102,7 @@ func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	}
 }
 
-// TestEachSignalStopsTheServer expects that the server drains: it is not ready, but serves requests.
+// TestEachSignalStopsTheServer expects that the server drains: it is not ready, but still serves requests.
 func TestEachSignalStopsTheServer(t *testing.T) {
 	t.Parallel()
 	// Under nohup, SIGHUP is ignored. A process does not inherit that if its parent handles the signal.
@@ -141,8 +141,8 @@ func TestHangupUnderNohupIsIgnored(t *testing.T) {
 	}
 }
 
-// TestShortestShutdownTimeoutSufficesForSilentConnection opens a connection at the beginning
-// of a second: net/http counts in whole seconds for how long a new connection may be silent.
+// TestShortestShutdownTimeoutSufficesForSilentConnection opens a connection at the beginning of a second,
+// because net/http counts in whole seconds how long a new connection may be silent.
 func TestShortestShutdownTimeoutSufficesForSilentConnection(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir(), "--set", "server.shutdown_timeout=7s", "--set", "server.read_header_timeout=1m")
@@ -152,8 +152,8 @@ func TestShortestShutdownTimeoutSufficesForSilentConnection(t *testing.T) {
 	s.Stop(t)
 }
 
-// TestServerExitsWithinItsShutdownTimeouts locks the store, so that a request and the update
-// of the last use of its key after it take longer than the shutdown timeout.
+// TestServerExitsWithinItsShutdownTimeouts locks the store. A request, and then the update of the last use
+// of its key, take longer than the shutdown timeout.
 func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -177,9 +177,9 @@ func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	}
 }
 
-// TestOpenAPIExamplesSucceedOnASeededStore sends the example request of every operation: on one store those that sell an
-// animal and deliver its order, on another those that correct and remove it, and cancel the order. The servers of the
-// document are this one and those of the settings.
+// TestOpenAPIExamplesSucceedOnASeededStore sends the example request of every operation. On one store it
+// sells an animal and delivers its order. On another store it corrects and removes the animal, and cancels
+// the order. The document names this server and the servers of the settings.
 func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	t.Parallel()
 	for _, others := range [][]string{{"updatePet", "deletePet", "cancelOrder"}, {"placeOrder", "deliverOrder"}} {
@@ -214,7 +214,8 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	}
 }
 
-// example returns the path and the body of the request that Swagger UI sends if the user types nothing.
+// example returns the path and the body of the request that Swagger UI sends if the user does not change
+// the example.
 func example(t *testing.T, path string, operation *openapi3.Operation) (filled, body string) {
 	t.Helper()
 	for _, p := range operation.Parameters { // only those in the path are in braces

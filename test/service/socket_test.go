@@ -17,7 +17,7 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// A socketService is a petstore serve on the Unix sockets petstore.sock and admin.sock of a folder.
+// A socketService is petstore serve on the Unix sockets petstore.sock and admin.sock in a folder.
 type socketService struct {
 	*harness.Server
 	path, admin string
@@ -36,7 +36,8 @@ func startOnSocket(t *testing.T, dir string, args ...string) socketService {
 	return s
 }
 
-// getFromSocket sends a GET to a Unix socket, with headers as those of harness.Request. The status is 0 if nothing listens.
+// getFromSocket sends a GET to a Unix socket. headers are as for harness.Request. If nothing listens, the
+// status is 0.
 func getFromSocket(t *testing.T, path, target string, headers ...string) (status int, body string) {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -50,7 +51,8 @@ func getFromSocket(t *testing.T, path, target string, headers ...string) (status
 	return status, body
 }
 
-// wantClient expects a client in the line of the access log for a path that no route has.
+// wantClient waits for the line of the access log with a path that no route has, and expects the client in
+// it.
 func wantClient(t *testing.T, s *harness.Server, path, client string) {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)"path":"` + path + `".*$`)

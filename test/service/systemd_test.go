@@ -13,7 +13,8 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestSystemdIsNotified plays systemd, whose socket NOTIFY_SOCKET names, for a unit with Type=notify and WatchdogSec=2.
+// TestSystemdIsNotified does what systemd does for a unit with Type=notify and WatchdogSec=2. NOTIFY_SOCKET
+// names its socket.
 func TestSystemdIsNotified(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -88,7 +88,8 @@ func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
 	}
 }
 
-// readUntil reads a pipe, of whose write end the process has a descriptor of its own, to the end, and waits until a condition of the text holds.
+// readUntil reads a pipe to its end and waits until condition holds for the text. It closes writer first:
+// the process has its own descriptor of the write end.
 func readUntil(t *testing.T, reader io.Reader, writer io.Closer, condition func(text string) bool) {
 	t.Helper()
 	testkit.Check(t, writer.Close())
@@ -127,7 +128,7 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	}
 }
 
-// A rotated key is replaced already, and a key that is not valid cannot expire.
+// A rotated key has a successor already, and an invalid key cannot expire.
 func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
@@ -135,10 +136,10 @@ func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
 		harness.PrintedKey(t, dir, "create", "--name", "till", "--expires", lifetime)
 	}
 	harness.PrintedKey(t, dir, "create", "--name", "unlimited")
-	harness.PrintedKey(t, dir, "rotate", "1", "--overlap", "24h") // its successor is the key 6
+	harness.PrintedKey(t, dir, "rotate", "1", "--overlap", "24h") // the new key has the id 6
 	harness.RunOK(t, dir, "keys", "revoke", "2")
 	admin := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0").AdminURL(t)
-	got := map[string]time.Duration{} // until then
+	got := map[string]time.Duration{} // by key id
 	testkit.WaitUntil(t, "the key 4 has expired", func() bool {
 		clear(got)
 		_, metrics := harness.Get(t, admin+"/metrics")
