@@ -25,9 +25,9 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestSwaggerUIInABrowser authorizes and tries operations in Swagger UI as the README
-// describes it: served by petstore, behind a proxy that removes a prefix, and mounted in
-// another Gin engine, beside the API or on the group that has it.
+// TestSwaggerUIInABrowser authorizes and tries operations in Swagger UI as the README describes. Swagger UI
+// is served by petstore, behind a proxy that removes a prefix, and by another Gin engine, either beside the
+// API or on the group of the API.
 func TestSwaggerUIInABrowser(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T) (url, key string){
 		"served": servedDirectly, "proxied": servedByProxy, "mounted": mountAt("/teams/shop"), "mounted beside": mountAt("/teams/shop/docs"),
@@ -112,8 +112,8 @@ func servedDirectly(t *testing.T) (url, key string) {
 	return s.URL, s.Key
 }
 
-// servedByProxy runs a proxy in front of the server, which removes a prefix that the server does
-// not know. The page must not send its requests to server.production_url.
+// servedByProxy runs a proxy before the server. The proxy removes a prefix that the server does not know.
+// The page must not send its requests to server.production_url.
 func servedByProxy(t *testing.T) (address, key string) {
 	s := harness.Start(t, t.TempDir(),
 		"--set", "server.production_url=https://pets.example", "--set", "server.staging_url=https://staging.pets.example")
@@ -124,13 +124,13 @@ func servedByProxy(t *testing.T) (address, key string) {
 	return proxy.URL + "/pet/shop", s.Key
 }
 
-// mountAt mounts Swagger UI in a group of another Gin engine, and the API in the group /teams/shop/v1, with a middleware
-// that signs a user of the host in.
+// mountAt mounts Swagger UI in a group of another Gin engine, and the API in the group /teams/shop/v1. A
+// middleware signs in a user of the host.
 func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 	return func(t *testing.T) (url, key string) {
 		const token = "token-of-ann"
 		engine := gin.New()
-		engine.Use(func(c *gin.Context) { c.Header("Content-Security-Policy", "default-src 'none'") }) // of the host's own pages
+		engine.Use(func(c *gin.Context) { c.Header("Content-Security-Policy", "default-src 'none'") }) // the policy of the host's own pages
 		service, err := petstore.New(t.Context(), sqlite.New(harness.StorePath(t.TempDir())), petstore.Options{
 			API: rest.Options{Authenticate: func(c *gin.Context) (string, error) { return c.GetString("user"), nil }},
 		})
@@ -151,7 +151,8 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 	}
 }
 
-// TestKeyboardAndColorSchemesInABrowser authorizes, adds, lists, corrects and removes by keyboard alone. axe-core checks each view.
+// TestKeyboardAndColorSchemesInABrowser authorizes, adds, lists, corrects and removes with the keyboard
+// alone. axe-core checks each view.
 func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	testkit.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
@@ -172,7 +173,7 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p.run(chromedp.KeyEvent(kb.Escape), waitForFocus(authorizeButton))
 
 			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField), chromedp.KeyEvent(strings.Repeat("W", len(s.Key))))
-			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // it shows the whole key
+			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // the whole key is visible
 			p.run(chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`dialog [role="alert"]`))
 			p.wantAccessible(axe, "dialog")
 			p.run(chromedp.MouseClickXY(5, 5), chromedp.WaitNotPresent("dialog"))
@@ -202,8 +203,8 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 	}
 }
 
-// TestOperationThatIsClosedGetsNoFocusInABrowser closes the operation that a key opens before its Execute is enabled, and
-// opens another one.
+// TestOperationThatIsClosedGetsNoFocusInABrowser opens an operation with a key and closes it before its
+// Execute is enabled. Then it opens another operation.
 func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 	s := harness.Start(t, t.TempDir())
 	p := openPage(t, s.URL)
@@ -225,16 +226,16 @@ func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 	p.wantNoProblems()
 }
 
-// executeByKeyboard executes an open operation, whose response must have a status and contain a text.
+// executeByKeyboard executes an open operation. The response must have a status and contain a text.
 func (p *page) executeByKeyboard(operation, status, text string) {
 	p.t.Helper()
-	p.run(chromedp.WaitEnabled(operation + " .execute")) // else Tab would pass it by
+	p.run(chromedp.WaitEnabled(operation + " .execute")) // otherwise Tab would skip the button
 	p.tabTo(operation + " .execute")
 	p.run(chromedp.KeyEvent(kb.Enter), waitFor(operation+" .live-responses-table", fmt.Sprintf(`element =>
 		element.querySelector("tbody .response-col_status").innerText.startsWith(%q) && element.innerText.includes(%q)`, status, text)))
 }
 
-// tabTo presses Tab until an element has the focus, which must be visible at each element.
+// tabTo presses Tab until an element has the focus. The focus must be visible at each element.
 func (p *page) tabTo(selector string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	for range 100 {
@@ -256,7 +257,7 @@ func waitForFocus(selector string) chromedp.Action[chromedp.Void] {
 	return waitFor(selector, `element => element === document.activeElement`)
 }
 
-// wantFocusInDialog expects that Tab reaches nothing of the page behind the dialog.
+// wantFocusInDialog expects that Tab reaches no element of the page behind the dialog.
 func (p *page) wantFocusInDialog() {
 	p.t.Helper()
 	for range 10 {
@@ -269,10 +270,11 @@ func (p *page) wantFocusInDialog() {
 	}
 }
 
-// wantAccessible expects that axe-core, whose script axe is, finds no serious problem of accessibility on the page as it is.
+// wantAccessible expects that axe-core finds no serious accessibility problem on the page as it is. axe is
+// the script of axe-core.
 func (p *page) wantAccessible(axe, view string) {
 	p.t.Helper()
-	p.run(waitFor("body", `() => document.getAnimations().length === 0`)) // else colors are on their way to another one
+	p.run(waitFor("body", `() => document.getAnimations().length === 0`)) // otherwise colors are still changing
 	found := evaluate(p, chromedp.Evaluate[string](axe+`;
 		axe.run().then(({ violations, passes }) => JSON.stringify([passes.length, violations.flatMap(({ id, impact, nodes }) =>
 			impact === "serious" || impact === "critical" ? nodes.map(node => id + ": " + node.html + ": " + node.failureSummary) : [])]))`,

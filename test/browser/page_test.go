@@ -29,7 +29,7 @@ type page struct {
 	problems []string
 }
 
-// Elements of the page; bodyField is part of an operation.
+// Elements of the page. bodyField is in an operation.
 const (
 	authorizeButton  = ".auth-wrapper .authorize"
 	keyField         = "dialog .auth-container input"
@@ -57,7 +57,7 @@ func openPage(t *testing.T, url string) *page {
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	p := &page{t: t, ctx: ctx, url: url}
-	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
+	if err := chromedp.Do(ctx); err != nil { // starts the browser; the browser stops with the context of the first actions
 		t.Fatal(err)
 	}
 	testkit.Check(t, chromedp.Listen(ctx, p.recordProblems))
@@ -81,8 +81,8 @@ func (p *page) wantFit(width int64) {
 	}
 }
 
-// recordProblems records the errors that the browser's console and network panel show,
-// except for error responses of the API, and requests to other servers.
+// recordProblems records the errors that the console and the network panel of the browser show, except
+// error responses of the API and requests to other servers.
 func (p *page) recordProblems(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -96,7 +96,7 @@ func (p *page) recordProblems(event any) {
 			p.addProblem("log: " + e.Entry.Text + " " + e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		folder := strings.TrimSuffix(p.url, "/docs") // beside which the API may be
+		folder := strings.TrimSuffix(p.url, "/docs") // the API may be beside the page
 		if !strings.HasPrefix(e.Request.URL, folder) && !strings.HasPrefix(e.Request.URL, "data:") {
 			p.addProblem("request to " + e.Request.URL)
 		}
@@ -126,7 +126,7 @@ func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	evaluate(p, chromedp.Steps(actions...))
 }
 
-// evaluate runs an action, for a minute at most, and returns its result.
+// evaluate runs an action, at most a minute, and returns its result.
 func evaluate[T any](p *page, action chromedp.Action[T]) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
@@ -140,8 +140,9 @@ func evaluate[T any](p *page, action chromedp.Action[T]) T {
 	return found
 }
 
-// click clicks the middle of an element as soon as it is enabled and nothing covers it there. The page does that itself,
-// because a mouse click of chromedp misses an element that moves after its position was read.
+// click clicks the middle of an element as soon as it is enabled and nothing covers it there. The page
+// itself does that, because a mouse click of chromedp misses an element that has moved since its position
+// was read.
 func click(selector string) chromedp.Action[chromedp.Void] {
 	return waitFor(selector, `element => {
 		if (element.disabled) return false;
@@ -153,7 +154,8 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 	}`)
 }
 
-// waitFor calls a function of the page with the element that a CSS selector matches, until it returns true.
+// waitFor calls a function of the page with the element that a CSS selector matches, until the function
+// returns true.
 func waitFor(selector, function string) chromedp.Action[chromedp.Void] {
 	return chromedp.PollFunction[chromedp.Void](`selector => {
 		const element = document.querySelector(selector);
@@ -179,7 +181,8 @@ func (p *page) authorize(key, operation string) {
 	p.wantOnScreen(execute)
 }
 
-// try opens an operation, enters a value in a field, which are the entry if there is one, executes the operation and expects a status.
+// try opens an operation and executes it. If entry has a field and a value, it first enters the value in
+// the field. It expects a status.
 func (p *page) try(operation, status string, entry ...string) {
 	p.t.Helper()
 	block := "#operations-" + operation
@@ -192,7 +195,7 @@ func (p *page) try(operation, status string, entry ...string) {
 	p.execute(operation, status)
 }
 
-// enter replaces the value of a field, at once: the page is rendered after each change.
+// enter replaces the value of a field at once, because the page is rendered after each change.
 func (p *page) enter(field, value string) {
 	p.t.Helper()
 	p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
@@ -203,7 +206,8 @@ func (p *page) enter(field, value string) {
 	evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll"), `+command))
 }
 
-// execute executes an open operation and expects a status, in a cell that replaces that of the response before.
+// execute executes an open operation and expects a status, in a new cell instead of the cell of the
+// previous response.
 func (p *page) execute(operation, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
@@ -218,7 +222,7 @@ func (p *page) execute(operation, status string) {
 	p.wantOnScreen(statusCell)
 }
 
-// wantOnScreen waits until the top of an element is on the screen without the user scrolling.
+// wantOnScreen waits until the top of an element is on the screen. The user does not scroll.
 func (p *page) wantOnScreen(selector string) {
 	p.t.Helper()
 	p.run(waitFor(selector, `element => {
@@ -227,8 +231,8 @@ func (p *page) wantOnScreen(selector string) {
 	}`))
 }
 
-// wantNoTextBelowCopyButton expects that no text of the response of an operation is below a button that copies it, nor
-// of the command that repeats the request, while they are not scrolled.
+// wantNoTextBelowCopyButton expects that a copy button covers no text of a response, nor of the command
+// that repeats the request, while they are not scrolled.
 func (p *page) wantNoTextBelowCopyButton(block string) {
 	p.t.Helper()
 	buttons := `[...document.querySelectorAll("` + block + ` .live-response .copy-to-clipboard")]`

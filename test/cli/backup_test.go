@@ -61,9 +61,9 @@ func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
 	}
 }
 
-// TestRestorePutsTheBackupInPlaceAndBack restores a store whose service was killed, which leaves a WAL: a revocation is
-// in it. A position of its changes that a client has read is not valid any more, because the changes after the restore would
-// have the same.
+// TestRestorePutsTheBackupInPlaceAndBack restores a store whose service was killed. The kill leaves a WAL,
+// with a revocation in it. A position of changes that a client has read is no longer valid, because the
+// changes after the restore would get the same positions.
 func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 // wantAnimals expects a number of animals in the store, and that it is intact.
 func wantAnimals(t *testing.T, dir string, want int) {
 	t.Helper()
-	harness.RunOK(t, dir, "keys", "list") // which opens the store with its WAL
+	harness.RunOK(t, dir, "keys", "list") // opens the store with its WAL
 	if got := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); got != want {
 		t.Errorf("got %d animals, want %d", got, want)
 	}

@@ -40,8 +40,8 @@ func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestStoppedExportLeavesNoFile stops exports, which would end before if their standard error did not block. It expects that
-// another run succeeds, also after a SIGKILL, which leaves a partial file.
+// TestStoppedExportLeavesNoFile stops exports. They cannot end before, because their standard error blocks.
+// It expects that another run succeeds, also after a SIGKILL, which leaves a partial file.
 func TestStoppedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "100000")
@@ -63,8 +63,8 @@ func TestStoppedExportLeavesNoFile(t *testing.T) {
 	}
 }
 
-// runBlocked runs a command until it has created the first form of a file, while its standard error blocks, and then calls
-// fn. It returns what the command writes to standard error, and its exit code.
+// runBlocked runs a command whose standard error blocks. When the command has created the partial form of a
+// file, runBlocked calls fn. It returns the exit code and what the command writes to standard error.
 func runBlocked(t *testing.T, dir, args, file string, fn func(*os.Process)) (stderr string, code int) {
 	t.Helper()
 	reader, full := harness.FullPipe(t)
@@ -79,7 +79,7 @@ func runBlocked(t *testing.T, dir, args, file string, fn func(*os.Process)) (std
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// hasPartial reports whether files, by their names, have one that is to become file.
+// hasPartial reports whether one of the files, by name, is the partial form of file.
 func hasPartial(files map[string]os.FileMode, file string) bool {
 	for name := range files {
 		if strings.HasPrefix(name, file+".") && strings.HasSuffix(name, ".partial") {

@@ -18,7 +18,7 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// writeRows writes a file of n animals, whose names are their numbers from 1 on.
+// writeRows writes a file of n animals. Their names are the numbers from 1.
 func writeRows(t *testing.T, dir, name string, n int) {
 	t.Helper()
 	var text strings.Builder
@@ -29,7 +29,7 @@ func writeRows(t *testing.T, dir, name string, n int) {
 	harness.WriteFile(t, dir, name, text.String())
 }
 
-// wantRows expects the animals of writeRows, each once and in their order.
+// wantRows expects the animals of writeRows, each once and in order.
 func wantRows(t *testing.T, dir string, n int) {
 	t.Helper()
 	total := harness.QueryInt(t, dir, "SELECT count(*) FROM pets")
@@ -40,7 +40,7 @@ func wantRows(t *testing.T, dir string, n int) {
 	}
 }
 
-// The file of the rejects is created by another process while the import runs.
+// Another process creates the file for the rejects while the import runs.
 func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
 	t.Parallel()
 	for args, hint := range map[string]string{"": "run the same command again", "--again": "run the command again without --again"} {
@@ -115,7 +115,7 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	testkit.Check(t, cmd.Start())
-	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // larger than a pipe: it reads
+	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // more than a pipe holds, so the import reads
 		t.Fatal(err)
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -125,13 +125,13 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	}
 }
 
-// inconsistentOrders counts the orders from which the status of their animal does not follow.
+// inconsistentOrders counts the orders whose animal does not have the status that follows from the order.
 const inconsistentOrders = `SELECT count(*) FROM orders o JOIN pets p ON p.id = o.pet_id WHERE p.status IS NOT
 	CASE o.status WHEN 'placed' THEN 'pending' WHEN 'delivered' THEN 'sold' ELSE 'available' END`
 
-// TestStoppedSeedHasCommittedWhatItReported expects that the store contains exactly the
-// animals that an interrupted seed reported. A killed one may have added up to a tenth more
-// since its last report.
+// TestStoppedSeedHasCommittedWhatItReported expects that the store contains exactly the animals that an
+// interrupted seed has reported. A seed that was killed may have added up to a tenth more since its last
+// report.
 func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -165,8 +165,8 @@ func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
 	}
 }
 
-// signalCommand runs a command, sends it a signal after its first line of progress, and
-// returns its last line and its exit code.
+// signalCommand runs a command and sends it a signal after its first line of progress. It returns the last
+// line and the exit code.
 func signalCommand(t *testing.T, cmd *exec.Cmd, signal os.Signal) (lastLine string, code int) {
 	t.Helper()
 	stderr, ended := harness.StartUntil(t, cmd, "there is progress", func(progress string) bool { return strings.Contains(progress, "\n") })

@@ -26,7 +26,7 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 	const created = "petstore: the API key was created but not printed: "
 	for args, want := range map[string]struct {
 		code          int
-		quiet         bool // if the reader has exited
+		quiet         bool // whether the command says nothing when its reader has exited
 		before, after string
 	}{
 		"config":                                 {1, true, "petstore: ", "\n"},
@@ -55,8 +55,8 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 	}
 }
 
-// A file that is opened while descriptor 1 or 2 is closed would get that descriptor, and the
-// messages of the command in it.
+// If descriptor 1 or 2 is closed, the next file that is opened would get that descriptor, and the messages
+// of the command.
 func TestClosedDescriptorsLeaveTheStoreIntact(t *testing.T) {
 	t.Parallel()
 	for _, redirections := range []string{"<&- >&- 2>&-", ">&- 2>&-", "2>&-"} {
@@ -83,7 +83,7 @@ func TestCommandSaysThatItDidItsWorkIfItsOutputFails(t *testing.T) {
 		{"import more.csv --dry-run", "checked 1 animals, and stored nothing"},
 	} {
 		cmd := harness.Command(t.Context(), dir, strings.Fields(test.args)...)
-		cmd.Stdout = harness.BrokenPipe(t) // an error for which other commands exit silently
+		cmd.Stdout = harness.BrokenPipe(t) // other commands exit silently on this error
 		_, stderr, code := harness.RunCommand(t, cmd)
 		want := "petstore: the work is done, but standard output could not be written (write /dev/stdout: broken pipe): " + test.result
 		lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
@@ -93,8 +93,8 @@ func TestCommandSaysThatItDidItsWorkIfItsOutputFails(t *testing.T) {
 	}
 }
 
-// The Go runtime opens the null device for reading and writing in place of a closed output, as
-// Python's subprocess.DEVNULL does.
+// If an output is closed, the Go runtime opens the null device for reading and writing, as
+// subprocess.DEVNULL of Python does.
 func TestNullOutputIsAnError(t *testing.T) {
 	t.Parallel()
 	const lost = ", so the key would be lost: redirect it to a terminal, a file or a pipe\n"

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// invalidCommandLines have the exit code 2. Each error is after "petstore: ".
+// invalidCommandLines have the exit code 2. Each error follows "petstore: ".
 var invalidCommandLines = map[string]string{
 	"sell":                `unknown command "sell" for "petstore"; did you mean seed?`,
 	"sevre --first-key":   `unknown command "sevre" for "petstore"; did you mean serve?`,
@@ -108,7 +108,7 @@ const missingCertificate = "--set server.tls_cert_file=none.crt --set server.tls
 const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, " +
 	"such as petstore.db"
 
-// impossibleCommands have the exit code 1, in a folder with the store shop.db and a link to it.
+// impossibleCommands have the exit code 1 in a folder with the store shop.db and a link to it.
 var impossibleCommands = map[string]string{
 	"migrate status": noStore,
 	"migrate status --config shop.yaml": "open the store petstore.db: there is no such file: correct the path, or run petstore --config shop.yaml " +
@@ -122,7 +122,7 @@ var impossibleCommands = map[string]string{
 
 	"keys rotate 7 --set " + shop: "there is no API key with the id 7",
 	"keys revoke 7 --set " + shop: "there is no API key with the id 7",
-	// The changes can be exported only if the service records them.
+	// Changes can be exported only if the service records them.
 	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
 		"set changes.enabled and start the service: changes.ndjson was not written",
 
@@ -167,8 +167,8 @@ func TestRejectedCommandSaysWhyAndCreatesNothing(t *testing.T) {
 	wantModes(t, dir, before)
 }
 
-// TestDocumentedLineInstallsCompletion runs the line of docs/operations.md for each shell, and
-// expects that a new shell completes the commands of petstore.
+// TestDocumentedLineInstallsCompletion runs the line of docs/operations.md for each shell. It expects that
+// a new shell completes the commands of petstore.
 func TestDocumentedLineInstallsCompletion(t *testing.T) {
 	t.Parallel()
 	for shell, check := range map[string]string{

@@ -19,9 +19,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts in testdata/script, each in a folder of its own, in which its files are.
-// https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript describes their language, and the functions below the commands
-// that it lacks.
+// TestScripts runs the scripts in testdata/script. Each script runs in a folder of its own, with its files.
+// Their language is described in https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript. The
+// functions below add commands to it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -42,8 +42,8 @@ func TestScripts(t *testing.T) {
 
 func testOf(ts *testscript.TestScript) testing.TB { return ts.Value("t").(testing.TB) }
 
-// runPetstore runs "petstore ARGS" in the current folder, and expects the exit code 0. "! petstore ARGS" expects 1 and no
-// standard output.
+// runPetstore runs "petstore ARGS" in the current folder and expects the exit code 0. For "! petstore
+// ARGS", it expects 1 and no standard output.
 func runPetstore(ts *testscript.TestScript, neg bool, args []string) {
 	wantCode := 0
 	if neg {
@@ -60,14 +60,16 @@ func runPetstore(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// wantMessage expects with "says MESSAGE" that the last command wrote this message to standard error, and nothing else.
+// wantMessage is the command "says MESSAGE". It expects that the last command has written only this message
+// to standard error.
 func wantMessage(ts *testscript.TestScript, _ bool, args []string) {
 	if diff := cmp.Diff("petstore: "+strings.Join(args, " ")+"\n", ts.ReadFile("stderr")); diff != "" {
 		ts.Fatalf("standard error (-want +got)\n%s", diff)
 	}
 }
 
-// wantFiles expects with "files NAME..." that these files are in the current folder, and no others.
+// wantFiles is the command "files NAME...". It expects that the current folder contains exactly these
+// files.
 func wantFiles(ts *testscript.TestScript, _ bool, want []string) {
 	found, err := fs.Glob(os.DirFS(ts.MkAbs(".")), "[^.]*")
 	ts.Check(err)
@@ -76,8 +78,8 @@ func wantFiles(ts *testscript.TestScript, _ bool, want []string) {
 	}
 }
 
-// query runs "query SQL [WANT]" on petstore.db in the current folder. It expects the value WANT, or else sets $value to what it
-// gets.
+// query is the command "query SQL [WANT]". It runs the query on petstore.db in the current folder and
+// expects the value WANT. Without WANT, it sets $value to the result.
 func query(ts *testscript.TestScript, _ bool, args []string) {
 	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
 	defer func() { _ = db.Close() }() // before the next command
@@ -90,7 +92,7 @@ func query(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// execute runs with "sql FILE" the statements of a file on petstore.db in the current folder.
+// execute is the command "sql FILE". It runs the statements of a file on petstore.db in the current folder.
 func execute(ts *testscript.TestScript, _ bool, args []string) {
 	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
 	defer func() { _ = db.Close() }() // before the next command
@@ -98,7 +100,7 @@ func execute(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// downgrade runs "downgrade VERSION": it undoes the migrations of petstore.db after a version.
+// downgrade is the command "downgrade VERSION". It undoes the migrations of petstore.db after a version.
 func downgrade(ts *testscript.TestScript, _ bool, args []string) {
 	version, err := strconv.ParseInt(args[0], 10, 64)
 	ts.Check(err)

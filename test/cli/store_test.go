@@ -29,7 +29,7 @@ func TestNewStoreHasMode0600AndAnExistingOneKeepsItsOwn(t *testing.T) {
 	}
 }
 
-// wantModes expects that dir has the files with these modes, often those of before.
+// wantModes expects that dir has the files with these modes. want is often the result of an earlier modes.
 func wantModes(t *testing.T, dir string, want map[string]fs.FileMode) {
 	t.Helper()
 	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
@@ -37,7 +37,7 @@ func wantModes(t *testing.T, dir string, want map[string]fs.FileMode) {
 	}
 }
 
-// modes returns the permissions of the files in dir by their names.
+// modes returns the permissions of the files in dir, by name.
 func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -86,7 +86,7 @@ func TestOpenErrorNamesTooManyOpenFiles(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	errorsSeen := 0
-	for limit := 6; ; limit++ { // with fewer a Go program does not start
+	for limit := 6; ; limit++ { // with fewer descriptors, a Go program does not start
 		_, stderr, _ := harness.RunCommand(t, harness.CommandAfter(t.Context(), dir, fmt.Sprint("ulimit -n ", limit), "keys", "list"))
 		if stderr == "" {
 			break
@@ -115,7 +115,7 @@ func TestErrorNamesMissingPermissions(t *testing.T) {
 	const ofStore = "open the store petstore.db: permission denied: let this user read and write the file, its -wal and -shm, and their folder"
 	dir := harness.NewStore(t)
 	for _, test := range []struct {
-		mode       os.FileMode // of the store
+		mode       os.FileMode // the mode of the store
 		args, want string
 	}{
 		{0o000, "keys create --name n", ofStore},
@@ -124,7 +124,7 @@ func TestErrorNamesMissingPermissions(t *testing.T) {
 	} {
 		testkit.Check(t, errors.Join(os.MkdirAll(filepath.Join(dir, "locked"), 0o555), os.Chmod(harness.StorePath(dir), test.mode)))
 		cmd := harness.Command(t.Context(), dir, strings.Fields(test.args)...)
-		if os.Getuid() == 0 { // which may open any file, unless it has lost that capability
+		if os.Getuid() == 0 { // root may open any file, unless it has lost that capability
 			cmd.Args = append([]string{"setpriv", "--bounding-set", "-dac_override,-dac_read_search", cmd.Path}, cmd.Args[1:]...)
 			cmd.Path = "/usr/bin/setpriv"
 		}
@@ -134,8 +134,8 @@ func TestErrorNamesMissingPermissions(t *testing.T) {
 	}
 }
 
-// runOnSmallDisk runs a shell script on a file system of a size, which is mounted on
-// dir/small. The script runs petstore as "$0".
+// runOnSmallDisk runs a shell script with a file system of the given size on dir/small. The script runs
+// petstore as "$0".
 func runOnSmallDisk(t *testing.T, dir, size, script string) string {
 	t.Helper()
 	testkit.Check(t, os.MkdirAll(filepath.Join(dir, "small"), 0o700))
@@ -217,7 +217,7 @@ func TestCopyThatIsTooLargeIsNamed(t *testing.T) {
 	}
 }
 
-// withoutNumbers returns the output of a command without the numbers in the names of files that are not complete.
+// withoutNumbers returns the output of a command without the numbers in the names of partial files.
 func withoutNumbers(out string) string {
 	return regexp.MustCompile(`\.\d+\.partial`).ReplaceAllString(out, ".partial")
 }

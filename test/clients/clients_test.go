@@ -19,8 +19,8 @@ const (
 	page       = "../../docs/clients.md"
 )
 
-// TestClientsDocumentShowsTestedCode expects that every code block of docs/clients.md is
-// part of a program of testdata/clients.
+// TestClientsDocumentShowsTestedCode expects that every code block of docs/clients.md is in a program of
+// testdata/clients.
 func TestClientsDocumentShowsTestedCode(t *testing.T) {
 	t.Parallel()
 	for language, files := range map[string][]string{
@@ -41,14 +41,14 @@ func TestClientsDocumentShowsTestedCode(t *testing.T) {
 	}
 }
 
-// TestGeneratedClientsMakeEveryCall generates clients from the document of a running
-// service with the commands of docs/clients.md, and runs a program with each that makes
-// every call and checks the responses.
+// TestGeneratedClientsMakeEveryCall generates clients from the document of a running service with the
+// commands of docs/clients.md. With each client it runs a program that makes every call and checks the
+// responses.
 func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 	t.Parallel()
 	for language, c := range map[string]struct {
-		generator    string // part of its command in docs/clients.md
-		install, run string // run begins with the check that the commands have changed no version: ORIGINAL is the folder that is copied
+		generator    string // a part of the command in docs/clients.md
+		install, run string // run begins with a check that the commands changed no version; ORIGINAL is the folder that is copied
 	}{
 		"go": {"oapi-codegen", "", `diff go.mod "$ORIGINAL/go.mod" && diff go.sum "$ORIGINAL/go.sum" && go vet ./... && go run .`},
 		"ts": {
@@ -79,8 +79,8 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 	}
 }
 
-// TestLintersAcceptTheDocument expects no errors and no warnings. The configuration files
-// of the linters contain the exceptions.
+// TestLintersAcceptTheDocument expects no errors and no warnings. The configuration files of the linters
+// contain the exceptions.
 func TestLintersAcceptTheDocument(t *testing.T) {
 	t.Parallel()
 	dir, _ := copyClient(t, "lint")
@@ -93,8 +93,8 @@ func TestLintersAcceptTheDocument(t *testing.T) {
 	}
 }
 
-// copyClient copies a directory of testdata/clients to a temporary one, in which packages
-// are installed and code is generated.
+// copyClient copies a directory of testdata/clients to a temporary directory, in which packages are
+// installed and code is generated.
 func copyClient(t *testing.T, name string) (dir, original string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -104,8 +104,8 @@ func copyClient(t *testing.T, name string) (dir, original string) {
 	return dir, original
 }
 
-// wantCalls stops the server and expects that its access log contains a successful request
-// of each operation of its document, and the listed responses.
+// wantCalls stops the server. It expects that the access log contains a successful request for each
+// operation of the document, and the listed responses.
 func wantCalls(s *harness.Server, t *testing.T) {
 	t.Helper()
 	document := s.Document(t)

@@ -21,7 +21,7 @@ import (
 // deployDir contains the files for systemd, Kubernetes and Litestream.
 const deployDir = "../../docs/deploy/"
 
-// objects returns the Kubernetes objects of a file of docs/deploy by kind.
+// objects returns the Kubernetes objects of a file of docs/deploy, by kind.
 func objects(t *testing.T, name string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -33,7 +33,7 @@ func objects(t *testing.T, name string) map[string]any {
 	return all
 }
 
-// at returns what an object has at a path of members and indexes, or nil.
+// at returns the value of an object at a path of members and indexes, or nil.
 func at(object any, path string) any {
 	for part := range strings.SplitSeq(path, "/") {
 		switch parent := object.(type) {
@@ -59,7 +59,7 @@ func TestKubernetesManifestsAreValid(t *testing.T) {
 		"kubernetes-backup.yaml":   {"CronJob backup --keep 7 /backups", "PersistentVolumeClaim"},
 		"kubernetes-postgres.yaml": {"Deployment serve", "Job migrate up", "PodDisruptionBudget", "Secret", "Service"},
 	} {
-		var got []string // with the arguments of the container
+		var got []string // the command with the arguments of the container
 		for kind, object := range objects(t, file) {
 			if at(object, "apiVersion") == nil || !strings.HasPrefix(fmt.Sprint(at(object, "metadata/name")), "petstore") {
 				t.Errorf("%s: got the %s %v, want one with an apiVersion whose name starts with petstore", file, kind, object)
@@ -121,8 +121,8 @@ func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
 	}
 }
 
-// A failover may take 35 s. All pods would be removed from the Service meanwhile, and
-// clients would get no response.
+// During a failover, which may take 35 s, no pod is ready. If a pod were removed from the Service earlier,
+// all pods would be removed, and clients would get no response.
 func TestKubernetesKeepsReplicasDuringAFailover(t *testing.T) {
 	t.Parallel()
 	probe := at(objects(t, "kubernetes-postgres.yaml")["Deployment"], "spec/template/spec/containers/0/readinessProbe")
@@ -131,8 +131,8 @@ func TestKubernetesKeepsReplicasDuringAFailover(t *testing.T) {
 	}
 }
 
-// wantAccepted expects that args are a command of petstore and that environ are valid settings, with another file for the
-// connection string.
+// wantAccepted expects that args are a command of petstore, and that environ are valid settings. The file
+// of the connection string is replaced.
 func wantAccepted(t *testing.T, name, args string, environ []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -151,7 +151,8 @@ func wantAccepted(t *testing.T, name, args string, environ []string) {
 	wantValidCommandLine(t, strings.Fields(args))
 }
 
-// The DSN of a PostgreSQL database contains a password, so it must be possible to name its file. The package image runs the image.
+// The DSN of a PostgreSQL database contains a password, so it must be possible to name a file that contains
+// the DSN. The tests in the folder image run the image.
 func TestDockerfileHasAVolumeAndValidSettings(t *testing.T) {
 	t.Parallel()
 	dockerfile := harness.ReadFile(t, "../../Dockerfile")
@@ -162,8 +163,8 @@ func TestDockerfileHasAVolumeAndValidSettings(t *testing.T) {
 	wantAccepted(t, "Dockerfile with a DSN", "serve", append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="))
 }
 
-// TestSystemdUnitsAreValid lets systemd check the units, with a program that is installed, and how much a
-// process of each may do.
+// TestSystemdUnitsAreValid lets systemd-analyze check the units, with a program that is installed, and
+// check how much a process of each unit may do.
 func TestSystemdUnitsAreValid(t *testing.T) {
 	t.Parallel()
 	analyze := func(args ...string) {
@@ -185,7 +186,7 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 			wantAccepted(t, file, command[1], nil)
 		}
 	}
-	for _, file := range units { // all are there, because they name each other
+	for _, file := range units { // all units are there, because they name each other
 		analyze("verify", "--man=no", "--recursive-errors=no", filepath.Join(dir, file))
 		if strings.HasSuffix(file, ".service") {
 			analyze("security", "--offline=true", "--threshold=30", filepath.Join(dir, file)) // 3.0 of 10; without restrictions 9.6
@@ -193,8 +194,8 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 	}
 }
 
-// The settings, the units and Litestream have the same store and folder of backups. A restart of Litestream must not migrate
-// the store of a service that runs.
+// The settings, the units and Litestream name the same store and the same folder for backups. A restart of
+// Litestream must not migrate the store of a running service.
 func TestFilesForSystemdAgree(t *testing.T) {
 	t.Parallel()
 	const store, backups = "/var/lib/petstore/petstore.db", "/var/backups/petstore"
@@ -208,7 +209,7 @@ func TestFilesForSystemdAgree(t *testing.T) {
 			"Restart=on-failure",
 		},
 		"petstore-litestream.service": {"User=petstore", "ExecStartPre=/usr/bin/test -s " + store, "StartLimitIntervalSec=0", "Restart=always"},
-		"petstore-backup.timer":       {"WantedBy=timers.target"}, // starts the service of the same name
+		"petstore-backup.timer":       {"WantedBy=timers.target"}, // a timer starts the service with the same name
 		"petstore-backup.service":     {"User=petstore", "ExecStart=/usr/local/bin/petstore backup --keep 7 " + backups, "ReadWritePaths=" + backups},
 		"litestream.yml":              {"  - path: " + store},
 	} {

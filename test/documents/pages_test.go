@@ -37,8 +37,8 @@ func TestEveryPackageOfTestsIsDescribed(t *testing.T) {
 	testkit.Equal(t, "the packages of test/doc.go", slices.Compact(found), described)
 }
 
-// TestReadmeExamples runs the curl examples of the README, in order and with one server,
-// and expects the lines that the README shows after each.
+// TestReadmeExamples runs the curl examples of the README, in order and with one server. After each, it
+// expects the lines that the README shows.
 func TestReadmeExamples(t *testing.T) {
 	t.Parallel()
 	readme := harness.ReadFile(t, "../../README.md")
@@ -78,14 +78,14 @@ func TestTestsOfReliabilityExist(t *testing.T) {
 	}
 }
 
-// normalize removes carriage returns and replaces times, which differ between runs.
+// normalize removes carriage returns, and replaces times, because they differ between runs.
 func normalize(output string) string {
 	timestamp := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 	return timestamp.ReplaceAllString(strings.ReplaceAll(output, "\r", ""), "TIME")
 }
 
-// wantLines expects the lines of shown, in this order, in the output of curl. It may have
-// other lines only if it has the headers of a response.
+// wantLines expects the lines of shown, in this order, in the output of curl. Other lines are allowed only
+// if the output contains the header of a response.
 func wantLines(t *testing.T, commands, output, shown string) {
 	t.Helper()
 	rest := strings.Split(normalize(output), "\n")
@@ -125,8 +125,8 @@ func TestCommandsOfPagesAreValid(t *testing.T) {
 	}
 }
 
-// wantValidCommandLine expects that args are a command with valid flags and arguments: then the
-// error is that of the last one. It returns the name of the command.
+// wantValidCommandLine expects that args are a command with valid flags and arguments. It adds an invalid
+// --set, which must be the only error. It returns the name of the command.
 func wantValidCommandLine(t *testing.T, args []string) string {
 	t.Helper()
 	_, stderr, _ := harness.Run(t, t.TempDir(), append(args, "--set", "invalid")...)
@@ -139,10 +139,10 @@ func wantValidCommandLine(t *testing.T, args []string) string {
 	return args[0]
 }
 
-// programStart begins the code block of docs/embedding.md that is a whole program.
+// programStart is the beginning of the code block in docs/embedding.md that is a complete program.
 const programStart = "// Command shop "
 
-// Every other Go code block of docs/embedding.md must be part of the examples.
+// Every other Go code block of docs/embedding.md must be in the examples.
 func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 	t.Parallel()
 	examples := harness.ReadFile(t, "../../example_test.go")
@@ -157,8 +157,8 @@ func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 	}
 }
 
-// TestProgramOfEmbeddingDocument builds the program of docs/embedding.md in an empty folder,
-// with the commands of the page, and runs its curl examples.
+// TestProgramOfEmbeddingDocument builds the program of docs/embedding.md in an empty folder, with the
+// commands of the page. It then runs the curl examples of the page.
 func TestProgramOfEmbeddingDocument(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -200,7 +200,8 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	}
 }
 
-// TestReleaseContainsTheFilesOfItsPages checks the links of the pages, but not those to what needs the source code.
+// TestReleaseContainsTheFilesOfItsPages checks the links of the pages in a release, except links to files
+// that need the source code.
 func TestReleaseContainsTheFilesOfItsPages(t *testing.T) {
 	t.Parallel()
 	_, list, _ := strings.Cut(harness.ReadFile(t, "../../scripts/release"), "\nfiles=(\n")

@@ -67,8 +67,8 @@ func TestNightlyRunsAllPartsAndNamesThoseThatFailed(t *testing.T) {
 
 var writeLicenses = flag.Bool("licenses", false, "write docs/licenses.md")
 
-// allowed are the licenses that a linked module may have, by a text of theirs. The first that
-// matches counts.
+// allowed are the licenses that a linked module may have, each with a part of its text. The first one that
+// matches applies.
 var allowed = []struct{ text, name string }{
 	{"Apache License", "Apache 2.0"},
 	{"Permission is hereby granted, free of charge, to any person obtaining", "MIT"},
@@ -78,7 +78,7 @@ var allowed = []struct{ text, name string }{
 	{"Redistribution and use in source and binary forms", "BSD 2-Clause"},
 }
 
-// licensesTitle begins docs/licenses.md.
+// licensesTitle is the beginning of docs/licenses.md.
 const licensesTitle = `# Licenses
 
 The licenses of the modules that the program contains, all of which are permissive. SQLite, which is part of 'github.com/mattn/go-sqlite3', is in the
