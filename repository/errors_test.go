@@ -28,7 +28,7 @@ import (
 func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	t.Parallel()
 	s, wantFailures := openCounting(t, newEngine(t))
-	// SQLite returns SQLITE_FULL for any page beyond the maximum.
+	// SQLite returns SQLITE_FULL for each page beyond the maximum.
 	inTx(t, s, executing("PRAGMA max_page_count = 1"))
 	tooLong := adding(strings.Repeat("x", 1<<16))
 	release := block(t, s)
@@ -37,7 +37,7 @@ func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	for _, result := range results {
 		testkit.WantError(t, "InTx", <-result, domain.ErrUnavailable)
 	}
-	check(t, s.Ping(t.Context())) // reads nothing that needs space
+	check(t, s.Ping(t.Context())) // Ping needs no space
 	wantFailures(engine.FailureFull, engine.FailureFull, engine.FailureFull)
 }
 
@@ -116,7 +116,7 @@ func TestEveryErrorHasAListedFailure(t *testing.T) {
 		sqlite3.Error{Code: sqlite3.ErrBusy}:                                  engine.FailureBusy,
 		sqlite3.Error{Code: sqlite3.ErrReadonly}:                              engine.FailureReadOnly,
 		sqlite3.Error{Code: sqlite3.ErrIoErr}:                                 engine.FailureIO,
-		sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}:    engine.FailureFull, // for the shared memory of the WAL
+		sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}:    engine.FailureFull, // no space for the shared memory of the WAL
 		sqlite3.Error{Code: sqlite3.ErrCorrupt}:                               engine.FailureCorrupt,
 		sqlite3.Error{Code: sqlite3.ErrCantOpen, SystemErrno: syscall.EMFILE}: engine.FailureCannotOpen,
 		sqlite3.Error{Code: sqlite3.ErrConstraint}:                            engine.FailureOther,

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// For the tests of package repository_test, which import an engine.
+// These are for the tests of package repository_test, which import an engine.
 
 func (s *Store) slots() *semaphore.Weighted { return s.reads.db.ConnPool.(*readers).slots }
 
@@ -25,7 +25,7 @@ func (s *Store) TryAcquireReadSlots(n int64) bool { return s.slots().TryAcquire(
 // ReleaseReadSlots releases n of the connections that read.
 func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
 
-// ExecIn runs a statement within the transaction of r, which records no change.
+// ExecIn runs a statement in the transaction of r. It records no change.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 	_, err := r.Pets.(pets).tx.ExecContext(ctx, statement)
 	return err

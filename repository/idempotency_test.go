@@ -9,13 +9,13 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// Two processes claim keys in turn; every third request of the second stores nothing. Before the second of them
-// starts, no key has been claimed for long.
+// Two processes claim keys in turn. Every third request of the second process stores nothing. Before the
+// second process starts, no key has been claimed for a long time.
 func TestClaimExpiresADayLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var first, second claimClock
-		var newest sql.NullInt64 // claim
+		var newest sql.NullInt64 // the time of the newest claim
 		look := func(c *claimClock) {
 			if c.stale() {
 				c.advance(newest)

@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// creatingKey returns a function that creates the first key, and its hash.
+// creatingKey returns a function that creates the first key, and the hash of the key.
 func creatingKey(t *testing.T) (txFunc, apikey.Hash) {
 	t.Helper()
 	key, err := apikey.New("till 1", apikey.Generate(), time.UnixMilli(0), 0)
@@ -25,7 +25,7 @@ func creatingKey(t *testing.T) (txFunc, apikey.Hash) {
 	}, key.Hash
 }
 
-// renaming changes a key without recording that.
+// renaming changes a key, but does not record the change.
 var renaming = executing("UPDATE api_keys SET name = 'till 2'")
 
 func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want string) apikey.Key {
@@ -42,7 +42,7 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 	inTx(t, s, create)
 	wantKeyName(t, s, hash, "till 1")
 	inTx(t, s, renaming)
-	wantKeyName(t, s, hash, "till 1") // cached
+	wantKeyName(t, s, hash, "till 1") // the name in the cache
 	at := time.UnixMilli(1)
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.ScheduleRevocation(ctx, 1, at, time.Millisecond)
@@ -58,7 +58,7 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 	testkit.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
 }
 
-// awayDatabase is not available while away is true.
+// An awayDatabase is a database that is unavailable while away is true.
 type awayDatabase struct {
 	engine.Database
 	away *atomic.Bool
@@ -107,7 +107,7 @@ func TestCachedKeyIsUsedForATimeWhileTheDatabaseIsUnavailable(t *testing.T) {
 			})
 		}
 		away.Store(true)
-		time.Sleep(repository.MaxKeyAge) // the last check is too old then
+		time.Sleep(repository.MaxKeyAge) // after that, the last check is too old
 		if test.valid {
 			wantKeyName(t, s, hash, "till 1")
 		} else {
@@ -115,7 +115,7 @@ func TestCachedKeyIsUsedForATimeWhileTheDatabaseIsUnavailable(t *testing.T) {
 			testkit.WantError(t, "FindByHash", err, domain.ErrUnavailable)
 		}
 		away.Store(false)
-		wantKeyName(t, s, hash, map[bool]string{false: "till 1", true: "till 2"}[test.revoked]) // which is read again after the revocation
+		wantKeyName(t, s, hash, map[bool]string{false: "till 1", true: "till 2"}[test.revoked]) // the key is read again after the revocation
 	}
 }
 

@@ -55,7 +55,7 @@ func (w wrapped) Open(ctx context.Context, o engine.Options) (engine.Database, e
 	return w.wrap(database), err
 }
 
-// checking returns an engine whose databases check before a read.
+// checking returns an engine whose databases call poll before a read.
 func checking(e engine.Engine, poll func() (engine.Changes, error)) engine.Engine {
 	return wrapped{e, func(d engine.Database) engine.Database { return polledDatabase{d, poll} }}
 }
@@ -75,7 +75,7 @@ var errFailure = errors.New("failure")
 
 func failed() (engine.Changes, error) { return engine.Changes{}, errFailure }
 
-// openCounting opens a store and returns it with a function that expects the failures since its last call.
+// openCounting opens a store. wantFailures expects the failures since its last call.
 func openCounting(t *testing.T, e engine.Engine) (_ *repository.Store, wantFailures func(...engine.Failure)) {
 	t.Helper()
 	var mu sync.Mutex
@@ -116,8 +116,7 @@ func block(t *testing.T, s *repository.Store) (release func()) {
 	})
 }
 
-// begin calls InTx in a goroutine, waits until it has begun, and returns the channel of its
-// result.
+// begin calls InTx in a goroutine and waits until the function runs. It returns the channel of the result.
 func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 	before := s.Waiting()
 	result := make(chan error, 1)

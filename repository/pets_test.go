@@ -12,7 +12,8 @@ import (
 	"example.com/petstore/repository"
 )
 
-// TestPagesAreFoundByTheirIndex: with ten million records, other plans take up to a second.
+// TestPagesAreFoundByTheirIndex checks the plans of pages. With ten million records, other plans take up to
+// a second.
 func TestPagesAreFoundByTheirIndex(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
@@ -34,7 +35,7 @@ func TestPagesAreFoundByTheirIndex(t *testing.T) {
 	for i, test := range []struct {
 		list  func(domain.PageRequest) error
 		times int
-		index string // with the operator for id
+		index string // the name of the index, and the condition for id
 	}{
 		{pets(nil), 1, pk},
 		{pets(nil, ""), 1, fmt.Sprintf(ofStatus, "pets")},

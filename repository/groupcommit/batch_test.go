@@ -16,14 +16,14 @@ import (
 	"example.com/petstore/repository/groupcommit"
 )
 
-// The batch runs again only for a function that failed after it changed something.
+// The batch runs again only if a function fails after a change.
 func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("failure")
 	for name, c := range map[string]struct {
 		failing  txFunc
 		want     error
-		wantRuns int // of the function before it
+		wantRuns int // the number of runs of the function before it
 	}{
 		"fails immediately": {func(context.Context, names) error { return failure }, failure, 1},
 		"changes no row":    {func(_ context.Context, n names) error { n.MarkChanged(0); return failure }, failure, 1},
@@ -43,7 +43,7 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 				runs++
 				return n.add(ctx, "first")
 			}, c.failing, adding("last"))
-			if results[0] != nil || results[1] != c.want || results[2] != nil { //nolint:errorlint // an Error would be one of the queue
+			if results[0] != nil || results[1] != c.want || results[2] != nil { //nolint:errorlint // an Error would be an error of the queue
 				t.Errorf("got %v, want %v of the second function", results, c.want)
 			}
 			testkit.Equal(t, "the runs of the function before it", c.wantRuns, runs)
@@ -52,12 +52,12 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 	}
 }
 
-// Creations run together, before the functions. If that fails, one runs after the other.
+// Creations run together, before the functions. If that fails, one creation runs after the other.
 func TestCreationsRunTogether(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		creations []string
-		want      [][]string // that ran together
+		want      [][]string // the creations that ran together
 		wantNames []string
 	}{
 		{[]string{"a", "b", "c"}, [][]string{{"a", "b", "c"}}, []string{"a", "b", "c", "function"}},
@@ -82,7 +82,7 @@ func TestCreationsRunTogether(t *testing.T) {
 	}
 }
 
-// SQLite rolls back by itself, such as when the disk is full. Only an error of the database concerns
+// SQLite rolls back by itself, for example when the disk is full. Only an error of the database concerns
 // the other callers.
 func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()

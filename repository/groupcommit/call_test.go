@@ -24,7 +24,8 @@ func TestStartedFunctionIsNotCanceled(t *testing.T) {
 	q.wantNames(t, "Rex")
 }
 
-// As t.FailNow does: the goroutine of the function ends, and the other calls of the batch run without it.
+// t.FailNow also calls runtime.Goexit: the goroutine of the function ends. The other calls of the batch run
+// without it.
 func TestGoexitConcernsItsCallerAlone(t *testing.T) {
 	t.Parallel()
 	exiting := func(ctx context.Context, n names) error {

@@ -22,10 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// names are the repository of the tests, on a table of its own.
+// names is the repository of the tests. It has a table of its own.
 type names struct {
 	*groupcommit.Tx
-	created *[][]string // the names of the calls of create
+	created *[][]string // the names in each call of create
 }
 
 func (n names) add(ctx context.Context, name string) error {
@@ -54,10 +54,10 @@ func adding(name string) txFunc {
 
 func doNothing(context.Context, names) error { return nil }
 
-// A database is SQLite, with an error of its own.
+// A database is SQLite whose Begin can fail, and whose conflicts are errConflict.
 type database struct {
 	engine.Database
-	begin func(context.Context) error // called before Begin if it is not nil
+	begin func(context.Context) error // if not nil, called before Begin
 }
 
 func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
@@ -79,13 +79,13 @@ func (d *database) Failure(err error) engine.Failure {
 	return d.Database.Failure(err)
 }
 
-// A testQueue is a Queue on a new SQLite file, with what it has done.
+// A testQueue is a Queue on a new SQLite file. It records what it has done.
 type testQueue struct {
 	*groupcommit.Queue[names, string]
 	database *database
 
-	batches   []int            // the numbers of functions that shared a commit, before their callers return
-	committed []engine.Changes // of the commits
+	batches   []int            // the number of calls of each commit, recorded before their callers return
+	committed []engine.Changes // the changes of each commit
 	created   [][]string       // the names of the creations that ran together
 }
 
@@ -112,7 +112,7 @@ func openQueue(t *testing.T) *testQueue {
 	return q
 }
 
-// wantNames compares all names with want, which are in the order in which they were added.
+// wantNames compares all names, in the order in which they were added, with want.
 func (q *testQueue) wantNames(t *testing.T, want ...string) {
 	t.Helper()
 	var got string
@@ -123,8 +123,8 @@ func (q *testQueue) wantNames(t *testing.T, want ...string) {
 
 var check = testkit.Check
 
-// block keeps the queue busy until release is called, so that the functions that are queued
-// meanwhile share the next commit.
+// block keeps the queue busy until release is called. Functions that are queued meanwhile share the next
+// commit.
 func (q *testQueue) block(t *testing.T) (release func()) {
 	t.Helper()
 	return testkit.Block(t, func(wait func()) error {
@@ -135,18 +135,18 @@ func (q *testQueue) block(t *testing.T) (release func()) {
 // A panicError is the error with which Do panicked.
 type panicError struct{ error }
 
-// enqueue calls Do in a goroutine, waits until the function is queued, and returns the channel
-// of its result.
+// enqueue calls Do in a goroutine and waits until the function is queued. It returns the channel of the
+// result.
 func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
 	return q.call(func() error { return q.Do(ctx, fn) })
 }
 
-// call calls do as enqueue does.
+// call is enqueue for a call of Do or Create.
 func (q *testQueue) call(do func() error) <-chan error {
 	before := q.Queued()
 	result := make(chan error, 1)
 	go func() {
-		defer close(result) // without a result after runtime.Goexit
+		defer close(result) // closed without a result after runtime.Goexit
 		defer func() {
 			if recovered := recover(); recovered != nil {
 				result <- panicError{recovered.(error)}
@@ -160,7 +160,7 @@ func (q *testQueue) call(do func() error) <-chan error {
 	return result
 }
 
-// doTogether runs functions as one batch, and returns their results.
+// doTogether runs functions as one batch and returns their results.
 func (q *testQueue) doTogether(t *testing.T, functions ...txFunc) (results []error) {
 	t.Helper()
 	release := q.block(t)
@@ -197,11 +197,12 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	check(t, errors.Join(<-a, <-b))
 	testkit.Equal(t, "the waiting callers after the commit", 0, q.Waiting())
 	testkit.Equal(t, "the sizes of the batches, without the canceled function", []int{1, 2}, q.batches)
-	check(t, q.Do(t.Context(), adding("c"))) // it does not wait until the batch is as large as the last one
+	check(t, q.Do(t.Context(), adding("c"))) // it does not wait for a batch as large as the last one
 	q.wantNames(t, "a", "b", "c")
 }
 
-// Not parallel: with one processor, each goroutine that is ready to run would otherwise commit alone, one after the other.
+// This test is not parallel: it runs with one processor. Each goroutine that is ready to run would
+// otherwise commit alone, one after the other.
 func TestGoroutinesThatAreReadyToRunShareACommit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	q := openQueue(t)
@@ -213,7 +214,7 @@ func TestGoroutinesThatAreReadyToRunShareACommit(t *testing.T) {
 			check(t, q.Create(t.Context(), strconv.Itoa(i)))
 		})
 	}
-	time.Sleep(10 * time.Millisecond) // until all wait
+	time.Sleep(10 * time.Millisecond) // until all goroutines wait
 	close(start)
 	callers.Wait()
 	if len(q.batches) > 8 {
@@ -264,7 +265,8 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	testkit.Equal(t, "the runs", int32(groupcommit.QueueSize), ran.Load())
 }
 
-// A caller that waits for the lock of another process leaves when its context ends, and another leads.
+// If the context of a leader ends while it waits for the lock of another process, it returns, and another
+// caller leads.
 func TestLeaderWhoseContextEndsHandsOver(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
@@ -286,7 +288,7 @@ func TestLeaderWhoseContextEndsHandsOver(t *testing.T) {
 	hour, cancelHour := context.WithTimeout(t.Context(), time.Hour)
 	defer cancelHour()
 	older := q.enqueue(hour, adding("older"))
-	newest := q.enqueue(t.Context(), adding("newest")) // has the most time
+	newest := q.enqueue(t.Context(), adding("newest")) // the newest call has the most time
 	close(begin)
 	wantQueueError(t, <-late, context.Canceled)
 	check(t, errors.Join(<-older, <-newest))

@@ -14,11 +14,12 @@ import (
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
-// PostgreSQL would take the bytes of a name for characters of the other encoding, and convert them.
+// Otherwise PostgreSQL would take the bytes of a name for characters of the other encoding, and convert
+// them.
 func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	const name = "さくら"
-	for _, encoding := range []string{"LATIN1", "WIN1252"} { // without an error, and with one
+	for _, encoding := range []string{"LATIN1", "WIN1252"} { // otherwise LATIN1 is stored wrongly, and WIN1252 fails
 		dsn := server.NewDatabase(t)
 		execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")
 		check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding(name)))
@@ -27,7 +28,7 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// A proxy does what all pools do: it sends another process id than that of the server.
+// Like each connection pool, this proxy sends another process id than the id of the server.
 func TestOpenRejectsConnectionPool(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
@@ -59,12 +60,12 @@ func TestOpenRejectsConnectionPool(t *testing.T) {
 	testkit.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
 }
 
-// changePID changes the message BackendKeyData of a server.
+// A changePID changes the process id in the message BackendKeyData of a server.
 type changePID struct{ io.Reader }
 
 func (r changePID) Read(p []byte) (n int, err error) {
 	n, err = r.Reader.Read(p)
-	header := []byte{'K', 0, 0, 0, 12} // before the process id
+	header := []byte{'K', 0, 0, 0, 12} // precedes the process id
 	if i := bytes.Index(p[:n], header); i >= 0 && i+len(header) < n {
 		p[i+len(header)] ^= 0x40
 	}

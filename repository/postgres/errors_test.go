@@ -26,7 +26,7 @@ func TestLostConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)
 	wantAvailable(t, store)
-	execute(t, dsn, terminate) // the idle ones
+	execute(t, dsn, terminate) // closes the idle connections
 	wantAvailable(t, store)
 	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		execute(t, dsn, terminate)
@@ -48,7 +48,7 @@ func TestStoppedOrDemotedServerIsUnavailable(t *testing.T) {
 		wantAvailable(t, store)
 	}
 	wantConnections(t, dsn, 2+4)
-	// The connections keep their server, but that becomes read-only, as when it is demoted.
+	// The connections keep their server, but it becomes read-only, as when it is demoted.
 	for _, readOnly := range []bool{true, false} {
 		check(t, own.Exec(t.Context(), fmt.Sprintf("ALTER SYSTEM SET default_transaction_read_only = %t", readOnly)))
 		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
@@ -59,7 +59,7 @@ func TestStoppedOrDemotedServerIsUnavailable(t *testing.T) {
 	}
 }
 
-// A transaction that has begun waits, a request that reads does not.
+// A transaction waits. A request that reads does not.
 func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 	t.Parallel()
 	_, store, dsn := openOwn(t, repository.Options{})
@@ -132,7 +132,7 @@ func lock(t *testing.T, dsn, table string) (unlock func()) {
 	return func() { check(t, tx.Rollback()) }
 }
 
-// The sequence is not rolled back, so the trigger fails once.
+// A sequence is not rolled back, so the trigger fails only once.
 func TestDeadlockedBatchRunsAgain(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)
@@ -181,7 +181,7 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	}
 }
 
-// ofStore are the connections of the stores on a database.
+// ofStore selects the connections of the stores of a database.
 const ofStore = "pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'"
 
 // wantAllUnavailable expects an ErrUnavailable from each kind of call.
@@ -199,7 +199,8 @@ func wantAllUnavailable(t *testing.T, s *repository.Store) {
 	}
 }
 
-// wantUnavailable expects an ErrUnavailable whose cause, which is logged, has no user of the DSN.
+// wantUnavailable expects an ErrUnavailable. Its cause is logged, so it must not contain the user of the
+// DSN.
 func wantUnavailable(t *testing.T, call string, err error) {
 	t.Helper()
 	testkit.WantError(t, call, err, domain.ErrUnavailable)
@@ -219,7 +220,7 @@ func wantAvailable(t *testing.T, s *repository.Store) {
 	check(t, s.Ping(t.Context()))
 }
 
-// wantConnections expects at most limit connections to the database, apart from its own.
+// wantConnections expects at most limit connections to the database, apart from its own connection.
 func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
 	testkit.WaitUntil(t, "closed connections have ended", func() bool {

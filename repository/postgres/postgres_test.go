@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// server is for the tests that do not stop it.
+// server is the server of the tests that do not stop it.
 var server *postgrestest.Server
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &server)) }
@@ -39,7 +39,7 @@ func TestStoresOnOneDatabase(t *testing.T) {
 	})
 }
 
-// openProcesses opens n stores on a new database, as several processes have them.
+// openProcesses opens n stores on a new database, like n processes.
 func openProcesses(t *testing.T, n int) []*repository.Store {
 	t.Helper()
 	stores, dsn := make([]*repository.Store, n), server.NewDatabase(t)
@@ -58,7 +58,7 @@ func open(t *testing.T, dsn string, o repository.Options) *repository.Store {
 	return store
 }
 
-// openNew opens a store on a new database and returns its DSN, too.
+// openNew opens a store on a new database and returns it with its DSN.
 func openNew(t *testing.T) (store *repository.Store, dsn string) {
 	t.Helper()
 	dsn = server.NewDatabase(t)
@@ -88,7 +88,8 @@ func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	})
 }
 
-// beginCommit runs fn in a transaction, and returns the channel of its result when its commit waits for a standby.
+// beginCommit runs fn in a transaction and returns when its commit waits for a standby. It returns the
+// channel of the result.
 func beginCommit(t *testing.T, s *repository.Store, dsn string, fn storetest.TxFunc) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -115,8 +116,8 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 	wantRejected()
 	testkit.Equal(t, "the failures", "not_synchronous not_synchronous ", failures)
 	_, err := store.Pets().Get(t.Context(), 1)
-	check(t, err)                // reads go on
-	setStandby(t, own, dsn, "*") // commits wait from now on
+	check(t, err)                // reads still succeed
+	setStandby(t, own, dsn, "*") // from now on, commits wait
 	check(t, store.Ping(t.Context()))
 	done := beginCommit(t, store, dsn, adding("Tom"))
 	setStandby(t, own, dsn, "")
@@ -135,7 +136,7 @@ func TestCheckSynchronousReportsThatCommitsDoNotWaitOrThatNoStandbyIsConnected(t
 	watching := open(t, postgrestest.With(dsn, "user", "watching"), repository.Options{})
 	testkit.WantMessage(t, "no standby", shop.CheckSynchronous(t.Context()), "set synchronous_standby_names")
 	setStandby(t, own, dsn, "*")
-	check(t, shop.CheckSynchronous(t.Context())) // which does not see the standbys
+	check(t, shop.CheckSynchronous(t.Context())) // this user does not see the standbys
 	testkit.WantMessage(t, "no standby connected", watching.CheckSynchronous(t.Context()), "no synchronous standby is connected")
 }
 

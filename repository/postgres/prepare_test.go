@@ -24,7 +24,8 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	}{
 		"empty, not to be migrated":   {"", repository.Options{Options: engine.Options{NoMigration: true}}, "run petstore migrate up"},
 		"another program's with pets": {"CREATE TABLE pets (id int)", migrate, "the schema public: another program has a table pets in it"},
-		// An animal would get an id from it, or from that of the store, so ids would not increase.
+		// An animal would get its id from this sequence or from the sequence of the store, so ids would not
+		// increase.
 		"another program's sequence": {"CREATE SEQUENCE pets_id_seq START 1000", migrate, "another program has a table pets_id_seq in it"},
 		"another program's migrations": {
 			"CREATE TABLE goose_db_version (version_id int); CREATE VIEW versions AS SELECT 1", migrate, "another program has a table versions in it",
@@ -44,7 +45,8 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	}
 }
 
-// wantOpenError expects that Open returns one line with text, but not the password secret.
+// wantOpenError expects that the error of Open is one line with text, and does not contain the password
+// secret.
 func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) {
 	t.Helper()
 	_, err := repository.Open(t.Context(), postgres.New(dsn), o)

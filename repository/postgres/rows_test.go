@@ -22,7 +22,7 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// The rules of package domain reject it before.
+// The rules of package domain reject such a text before it gets here.
 func TestTextThatPostgreSQLCannotStoreFails(t *testing.T) {
 	t.Parallel()
 	store, _ := openNew(t)
@@ -61,7 +61,7 @@ func TestStatementsThatChangeNoCountWriteNone(t *testing.T) {
 	}
 }
 
-// A plan that reads a table completely would be reused when the table has grown.
+// A plan that reads a table completely would still be used when the table has grown.
 func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 	t.Parallel()
 	dsn, spans := server.NewDatabase(t), tracetest.NewInMemoryExporter()
@@ -86,7 +86,7 @@ func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 	for i := range n {
 		first, second = append(first, create(i, created[:], false)), append(second, create(i, again[:], true))
 	}
-	for i := range 20 { // PostgreSQL keeps the plan of a statement that it has run often
+	for i := range 20 { // PostgreSQL reuses the plan of a statement that has often run
 		key := domain.IdempotencyKey{Caller: "2", Value: fmt.Sprint("key", i)}
 		_, _, err := newPets(store).Create(t.Context(), domain.NewPet{Name: "Tom"}, key)
 		check(t, err)
@@ -117,7 +117,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	store, _ := openNew(t)
 	failure := errors.New("failure")
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
-	violating := func(ctx context.Context, r port.Repositories) error { // a CHECK of the table
+	violating := func(ctx context.Context, r port.Repositories) error { // violates a CHECK of the table
 		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "invalid", Status: "unknown"}})
 		return err
 	}
@@ -128,7 +128,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		failing storetest.TxFunc
-		runs    int32 // of another function of the batch
+		runs    int32 // the number of runs of another function of the batch
 	}{
 		"fails after a claim": {func(ctx context.Context, r port.Repositories) error {
 			_, _, err := r.Idempotency.Claim(ctx, claim)
@@ -160,7 +160,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	storetest.WantNames(t, store, slices.Repeat([]string{"counted", "last"}, 5)...)
 }
 
-// Later functions with the same key get the result of the first one, and no function runs again.
+// Later functions with the same key get the result of the first one. No function runs again.
 func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	t.Parallel()
 	store, _ := openNew(t)
@@ -182,7 +182,8 @@ func newPets(s *repository.Store) *usecase.Pets {
 	return usecase.NewPets(s, s.Pets())
 }
 
-// inOneBatch calls functions that call InTx with their context, so that they share a batch and are queued in this order.
+// inOneBatch calls functions that call InTx with the given context, so that they are queued in this order
+// and share a batch.
 func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context)) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -201,8 +202,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	release()
 }
 
-// A queuedContext calls queued when InTx waits for it, which it does when the transaction is
-// in the queue.
+// A queuedContext calls queued when InTx waits for its end: then the call is queued.
 type queuedContext struct {
 	context.Context
 	queued func()

@@ -11,8 +11,9 @@ import (
 	"example.com/petstore/repository"
 )
 
-// TestPagesOfAStatusAreFoundByTheirIndex: pages of a status that PostgreSQL believes to be in every category take a second with
-// ten million animals, if it reads all of them in the order of their ids.
+// TestPagesOfAStatusAreFoundByTheirIndex checks that pages of a status use the index of the status.
+// PostgreSQL believes that each category has animals of each status. If it read ten million animals in the
+// order of their ids, a page would take a second.
 func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
@@ -28,7 +29,7 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	check(t, err)
 	execute(t, dsn, "ANALYZE")
 	for _, query := range []domain.PetQuery{
-		{CategoryID: new(int64(1))}, // reads the index for each status
+		{CategoryID: new(int64(1))}, // reads the index once for each status
 		{CategoryID: new(int64(1)), Statuses: []domain.PetStatus{domain.PetSold}},
 		{CategoryID: new(int64(1)), Statuses: []domain.PetStatus{domain.PetPending}},
 		{CategoryID: new(int64(2)), Statuses: []domain.PetStatus{"", domain.PetSold}},
@@ -45,7 +46,7 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	}
 	check(t, store.Close())
 	want := []string{"pets_category_id_status_id 16", "pets_status_id 12"}
-	testkit.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts when a connection ends
+	testkit.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts the uses when a connection ends
 		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' AND indexrelname <> 'pets_pkey' ORDER BY 1"
 		return slices.Equal(want, queryTexts(t, dsn, scans))
 	})

@@ -16,13 +16,13 @@ import (
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
-// A commit that waits for a synchronous standby is already visible on the primary server, so
-// the end of that wait must not be taken for a durable commit, and a retry must wait, too.
+// A commit that waits for a synchronous standby is already visible on the primary server. So the end of the
+// wait must not be taken for a durable commit, and a retry must also wait.
 func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	t.Parallel()
 	own := postgrestest.Start(t)
 	dsn := own.NewDatabase(t)
-	execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error") // hides the warning
+	execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error") // this setting hides the warning
 	store := open(t, dsn, repository.Options{})
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	runs, claimed := 0, false
@@ -60,8 +60,7 @@ func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 	wantAvailable(t, suspended)
 }
 
-// The limit of the size of files makes the server write only a part of a page, which it
-// reports as a full disk.
+// A limit of the file size makes the server write only a part of a page. It reports that as a full disk.
 func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 	t.Parallel()
 	var full atomic.Int32
@@ -70,7 +69,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 			full.Add(1)
 		}
 	}})
-	// More than a file of the WAL. The server runs prlimit, as its own user.
+	// This needs more than one file of the WAL. The server runs prlimit as its own user.
 	execute(t, dsn, "INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)")
 	limitFiles := func(size string) {
 		for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {

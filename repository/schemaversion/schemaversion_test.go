@@ -19,13 +19,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
-// newest is the version that the programs read which recorded it in goose_db_version.
+// newest is the query of earlier programs for the version. They recorded it in goose_db_version.
 const newest = "SELECT max(version_id) FROM goose_db_version"
 
-// toState5 are the statements that make a store of version 5 one of such a program.
+// toState5 are statements that give a store of version 5 the tables of an earlier program.
 const toState5 = `ALTER TABLE petstore_schema_version RENAME TO goose_db_version; DELETE FROM goose_db_version WHERE version_id > 5;`
 
-// migrate runs the migrations of a host, each of which creates a table, and returns their numbers.
+// migrate runs the migrations of a host and returns their numbers. Each migration creates a table.
 func migrate(t *testing.T, d enginetest.Database, names ...string) (applied []int64, err error) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -78,8 +78,8 @@ func TestHostMayHaveItsTablesBesideThoseOfAStoreInEachOrder(t *testing.T) {
 func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		before, after []string // the migrations of the host
-		want          []int64  // those that its goose runs after
+		before, after []string // the migrations of the host, before and after Open
+		want          []int64  // the migrations that goose runs after Open
 		error         string
 		others        string
 	}{

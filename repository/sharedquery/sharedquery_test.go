@@ -57,7 +57,8 @@ func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 	})
 }
 
-// Not parallel: with one processor, each goroutine that is ready to run would otherwise run the query alone.
+// This test is not parallel: it runs with one processor. Each goroutine that is ready to run would
+// otherwise run the query alone.
 func TestGoroutinesThatAreReadyToRunShareARun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var runs atomic.Int32
@@ -75,7 +76,7 @@ func TestGoroutinesThatAreReadyToRunShareARun(t *testing.T) {
 			testkit.Equal(t, "the value", key, got, err)
 		})
 	}
-	time.Sleep(10 * time.Millisecond) // until all wait
+	time.Sleep(10 * time.Millisecond) // until all goroutines wait
 	close(start)
 	callers.Wait()
 	if n := runs.Load(); n > 8 {
@@ -83,7 +84,7 @@ func TestGoroutinesThatAreReadyToRunShareARun(t *testing.T) {
 	}
 }
 
-// A caller that is alone runs the query on its own goroutine, where a panic is its own.
+// A caller that is alone runs the query on its own goroutine. A panic there is its own panic.
 func TestPanicOfASharedQueryIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestCloseInterruptsTheSharedRunAndAllowsNoOther(t *testing.T) {
 		do(1)
 		close(release)
 		testkit.Check(t, <-errs)
-		do(2) // while the run for 1 goes on
+		do(2) // while the run for 1 is in progress
 		q.Close()
 		testkit.Equal(t, "whether the run had ended", true, ended)
 		for range 2 {

@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// FailCommit makes a database behave as after a commit that failed and was not overwritten.
+// FailCommit makes a database behave as after a commit that has failed and was not overwritten.
 func FailCommit(d engine.Database) {
 	database := d.(*database)
 	database.mu.Lock()
@@ -16,11 +16,11 @@ func FailCommit(d engine.Database) {
 	database.commitFailed = true
 }
 
-// AgeLook makes the last look of a database as old as its PollInterval.
+// AgeLook makes the data_version that a database has read last as old as its PollInterval.
 func AgeLook(d engine.Database) {
 	seen := d.(*database).seen.Load()
 	d.(*database).seen.Store(&seenVersion{seen.version, time.Now().Add(-pollInterval)})
 }
 
-// Watch does what a timer does between transactions.
+// Watch calls watch, which a timer calls between transactions.
 func Watch(d engine.Database) { d.(*database).watch() }

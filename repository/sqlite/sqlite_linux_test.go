@@ -29,7 +29,7 @@ func TestCloseReleasesDescriptorsOfReplacedFile(t *testing.T) {
 func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.Crash(t, sqlitetest.NewStoreWithPet(t), "Tom")
-	sqlitetest.OverwritePage(t, path, "unfinished_copy") // which is not in the WAL
+	sqlitetest.OverwritePage(t, path, "unfinished_copy") // this page is not in the WAL
 	wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); err == nil {
 		t.Fatal("the damaged file was opened")
@@ -38,7 +38,7 @@ func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
 	wantUnchanged()
 }
 
-// descriptors returns the number of descriptors that this process has of files in a folder.
+// descriptors returns the number of descriptors of this process for files in a folder.
 func descriptors(t *testing.T, folder string) (n int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

@@ -55,7 +55,7 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 		"newer":                {sqlitetest.Newer, migrate, "use a newer petstore"},
 		"newer, restored": {func(t *testing.T, path string) {
 			sqlitetest.Newer(t, path)
-			sqlitetest.Execute("PRAGMA journal_mode = DELETE")(t, path) // as VACUUM INTO writes a backup
+			sqlitetest.Execute("PRAGMA journal_mode = DELETE")(t, path) // VACUUM INTO writes backups in this mode
 		}, migrate, "use a newer petstore"},
 		"old": {func(t *testing.T, path string) {
 			sqlitetest.Newer(t, path)
@@ -168,7 +168,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	var callers string
 	err = db.QueryRowContext(t.Context(), "SELECT group_concat(caller ORDER BY caller) FROM idempotency_keys").Scan(&callers)
 	testkit.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
-	sqlitetest.CopyStore(t, path, sqlitetest.NewPath(t)) // checks the integrity
+	sqlitetest.CopyStore(t, path, sqlitetest.NewPath(t)) // CopyStore checks the integrity
 }
 
 func TestUpdateThatChangesNoCountWritesNone(t *testing.T) {
@@ -179,13 +179,13 @@ func TestUpdateThatChangesNoCountWritesNone(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "UPDATE pets SET name = 'Tom', category_id = category_id, status = status")
 	check(t, err)
 	var rows int
-	err = db.QueryRowContext(t.Context(), "SELECT total_changes()").Scan(&rows) // of triggers, too
+	err = db.QueryRowContext(t.Context(), "SELECT total_changes()").Scan(&rows) // includes rows that triggers have written
 	testkit.Equal(t, "the rows that were written", 1, rows, err, db.Close())
 }
 
 func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
-	withoutWatcher := engine.Options{Exclusive: true} // which looks, too
+	withoutWatcher := engine.Options{Exclusive: true} // the watcher would read the data_version, too
 	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), withoutWatcher)
 	check(t, err)
 	t.Cleanup(func() { _ = database.Close() })
@@ -198,7 +198,8 @@ func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	})
 }
 
-// While the writer is used, as by a slow commit, PollChanges cannot look for the commits of other processes.
+// While the writer is in use, for example by a slow commit, PollChanges cannot look for commits of other
+// processes.
 func TestPollChangesReportsChangesWhenItsLastLookIsOld(t *testing.T) {
 	t.Parallel()
 	database, _ := sqlitetest.NewDatabase(t)

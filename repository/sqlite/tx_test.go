@@ -18,7 +18,7 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// The commit that overwrites a failed one waits for the lock, as any other does.
+// The commit that overwrites a failed one waits for the lock, like any other commit.
 func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
@@ -34,7 +34,7 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	check(t, tx.Rollback())
 }
 
-// A commit to a file that has no path any more succeeds. The hook runs after the check that precedes COMMIT.
+// A commit to a file that has no path any more succeeds. The hook runs after the check before COMMIT.
 func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -63,15 +63,16 @@ func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 	}
 }
 
-// On the connection that writes, a statement after the end would be a transaction of its own. Other
-// kinds of statement are in endedTransactionCannotBeUsed of storetest.
+// On the connection that writes, a statement after the end would be a transaction of its own.
+// endedTransactionCannotBeUsed of storetest tests other kinds of statements.
 func TestEndedTransactionRunsNoStatement(t *testing.T) {
 	t.Parallel()
 	database, _ := sqlitetest.NewDatabase(t)
 	for name, end := range map[string]func(engine.Tx) error{
 		"commit":   func(tx engine.Tx) error { return tx.Commit(engine.Changes{}) },
 		"rollback": engine.Tx.Rollback,
-		// A foreign key that is checked at the commit makes it fail, but SQLite does not end the transaction.
+		// The foreign key is checked at the commit, so the commit fails. But SQLite does not end the
+		// transaction.
 		"failed commit": func(tx engine.Tx) error {
 			_, err := tx.ExecContext(t.Context(), `CREATE TABLE others (pet_id INTEGER REFERENCES pets (id) DEFERRABLE INITIALLY DEFERRED);
 				INSERT INTO others VALUES (1)`)

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
-// A failed commit is overwritten between transactions, too, but nothing is written to a file that is damaged.
+// A failed commit is also overwritten between transactions. Nothing is written to a damaged file.
 func TestFailedCommitIsOverwrittenUnlessTheFileIsDamaged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(path string) error{

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 
 var check = testkit.Check
 
-// manyPets adds pets for some batches, and an order for each tenth.
+// manyPets adds enough pets for several batches, and an order for each tenth pet.
 const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
 	INSERT INTO pets (name, category_id, status) SELECT 'pet ' || i, i, iif(i % 10 = 0, 'pending', NULL) FROM n;
 	INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT id, 'placed', 1, 1 FROM pets WHERE status = 'pending'`
@@ -47,13 +47,13 @@ func missingFile(t *testing.T) string {
 	return filepath.Join(t.TempDir(), "pets.db")
 }
 
-// newFile returns the path of a new store after statements.
+// newFile returns the path of a new store in which statements were run.
 func newFile(t *testing.T, statements ...string) string {
 	t.Helper()
 	return create(t, missingFile(t), statements)
 }
 
-// newDatabase returns the DSN of a new store on PostgreSQL after statements.
+// newDatabase returns the DSN of a new store on PostgreSQL in which statements were run.
 func newDatabase(t *testing.T, statements ...string) string {
 	t.Helper()
 	return create(t, server.NewDatabase(t), statements)
@@ -68,7 +68,7 @@ func create(t *testing.T, dsn string, statements []string) string {
 	return dsn
 }
 
-// open opens a store, which it creates if it does not exist, and closes it.
+// open opens a store, or creates it if it does not exist, and closes it.
 func open(t *testing.T, dsn string) error {
 	t.Helper()
 	store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{})
@@ -97,7 +97,7 @@ func execute(t *testing.T, dsn, statement string) error {
 	return err
 }
 
-// queryText returns the only value of a query.
+// queryText returns the single value of a query.
 func queryText(t *testing.T, dsn, query string) (text string) {
 	t.Helper()
 	db := openDB(t, dsn)
@@ -106,7 +106,7 @@ func queryText(t *testing.T, dsn, query string) (text string) {
 	return text
 }
 
-// dump returns the data of a store on SQLite, a row in each line.
+// dump returns the records of a store on SQLite, one row in each line.
 func dump(t *testing.T, path string) string {
 	t.Helper()
 	lines := []string{
@@ -120,13 +120,13 @@ func dump(t *testing.T, path string) string {
 	return queryText(t, path, "SELECT group_concat(line, char(10)) FROM ("+strings.Join(lines, " UNION ALL ")+" ORDER BY line)")
 }
 
-// wantSame expects the same data in two stores on SQLite.
+// wantSame expects the same records in two stores on SQLite.
 func wantSame(t *testing.T, from, to string) {
 	t.Helper()
 	testkit.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
 }
 
-// wantText expects the error with this text alone.
+// wantText expects that the text of the error is exactly this.
 func wantText(t *testing.T, err error, format string, args ...any) {
 	t.Helper()
 	testkit.Equal(t, "the error", fmt.Sprintf(format, args...), fmt.Sprint(err))
@@ -134,7 +134,7 @@ func wantText(t *testing.T, err error, format string, args ...any) {
 
 func ignore(int) {}
 
-// atFirstRows returns what calls fn when the first rows are copied, which must happen.
+// atFirstRows returns an add that calls fn when the first rows are copied. That must happen.
 func atFirstRows(t *testing.T, fn func()) func(int) {
 	t.Helper()
 	called := false
@@ -240,7 +240,7 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 	}
 }
 
-// The transaction of a snapshot is idle while the target is read, which can take minutes.
+// While the target is read, which can take minutes, the transaction of a snapshot is idle.
 func TestSnapshotIsKeptWhileTheTargetIsRead(t *testing.T) {
 	t.Parallel()
 	const timeout = 20 * time.Millisecond
@@ -261,10 +261,10 @@ func TestCopyConnectsAgain(t *testing.T) {
 	testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 }
 
-// While petstore is suspended, as by Ctrl-Z, it does not read what the server sends.
+// A suspended petstore, for example after Ctrl-Z, does not read what the server sends.
 func TestSuspendedCopyContinues(t *testing.T) {
 	t.Parallel()
-	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of others is used
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of other addresses is in use
 	own := postgrestest.Start(t, "listen_addresses="+address)
 	socket := create(t, own.NewDatabase(t),
 		[]string{"INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)"})
@@ -277,7 +277,7 @@ func TestSuspendedCopyContinues(t *testing.T) {
 	check(t, err)
 }
 
-// The server is stopped after a copy of the pets and of some orders, which refer to them.
+// The server is stopped after the pets and some of their orders were copied.
 func TestCopyBeginsAnewAfterTheServerWasStopped(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/repository/storecopy"
 )
 
-// A user that may add rows, but not set the ids, is rejected before the first row is copied.
+// A user that may add rows but not set the ids is rejected before the first row is copied.
 func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
@@ -22,7 +22,7 @@ func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
 	check(t, open(t, dsn)) // it is no unfinished copy
 }
 
-// PostgreSQL does not roll back what sets the ids.
+// PostgreSQL does not roll back the statement that sets the ids.
 func TestRejectedTargetKeepsItsIDs(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) SELECT 'pet', 1 FROM generate_series(1, 10)", "DELETE FROM pets",
@@ -84,7 +84,7 @@ func TestInterruptedCopyBeginsAnew(t *testing.T) {
 	const inPets, inOrders = 1, 12001
 	for name, test := range map[string]struct {
 		rows   int
-		change string // of the source, after the interruption
+		change string // a statement that changes the source after the interruption
 	}{
 		"unchanged source": {inPets, ""},
 		"other values": {inOrders, "UPDATE orders SET status = 'delivered' WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 10;" +

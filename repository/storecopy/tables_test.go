@@ -15,7 +15,8 @@ import (
 
 func TestCopyHasEveryColumn(t *testing.T) {
 	t.Parallel()
-	// Not the changes: the followers of a copy begin again. Nor the numbers of animals, which triggers count.
+	// Changes are not copied, because the followers of a copy begin again. Numbers of animals are not
+	// copied, because triggers count them.
 	db := openDB(t, newFile(t))
 	defer func() { _ = db.Close() }()
 	rows, err := db.QueryContext(t.Context(), `SELECT t.name, group_concat(c.name, ', ') FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
@@ -33,7 +34,7 @@ func TestCopyHasEveryColumn(t *testing.T) {
 	testkit.Equal(t, "the columns", want, storecopy.CopiedColumns(), rows.Err())
 }
 
-// The values come back as they were, and new ids continue after those that were deleted.
+// The values are the same after both copies. New ids continue after the ids that were deleted.
 func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 	t.Parallel()
 	limits, err := os.ReadFile("testdata/limits.sql")

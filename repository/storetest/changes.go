@@ -146,7 +146,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 	begun := beginChanges(t, s)
 	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 3999))
-	now := time.Now() //nolint:forbidigo // the clock of the database
+	now := time.Now() //nolint:forbidigo // the time of the database
 	remove := func(from, to time.Time) bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
 			return r.Changes.RemoveOld(ctx, from, to)

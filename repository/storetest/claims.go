@@ -20,7 +20,7 @@ var firstClaim = port.Claim{
 	Fingerprint:    port.Fingerprint{1},
 }
 
-// claim claims the key and, if it was free, completes it with result.
+// claim claims the key. If the key was free, claim completes it with result.
 func claim(t *testing.T, s Store, c port.Claim, result []byte) (earlier port.Outcome, claimed bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
@@ -35,14 +35,14 @@ func claim(t *testing.T, s Store, c port.Claim, result []byte) (earlier port.Out
 
 func keyIsClaimedOnce(t *testing.T, s Store) {
 	key := firstClaim.IdempotencyKey
-	claimed := tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { // without a result, so it is not stored
+	claimed := tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { // a claim without a result is not stored
 		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
 		return claimed, err
 	})
 	testkit.Equal(t, "whether a key was claimed", true, claimed)
 	for i, step := range []struct {
 		key domain.IdempotencyKey
-		by  int // the step that has claimed the key, -1 if it is free
+		by  int // the number of the step that has claimed the key, -1 if it is free
 	}{
 		{key, -1},
 		{key, 0},
@@ -66,7 +66,7 @@ func keyIsClaimedOnce(t *testing.T, s Store) {
 	}
 }
 
-// bytesAreReadAsStored stores results, fingerprints and digests of any bytes.
+// bytesAreReadAsStored stores results, fingerprints and digests with any bytes.
 func bytesAreReadAsStored(t *testing.T, s Store) {
 	for i, result := range [][]byte{nil, {0}, {0, 1, 0xff, '\'', '?', '$', '1'}, bytes.Repeat([]byte{0xff, 0}, 1<<15)} {
 		c := firstClaim
@@ -86,19 +86,20 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 	}
 }
 
-// creationAddsAllOnceOrNone calls CreatePets at once, so that calls share a transaction: with a key, without one, and with
-// a pet that the database rejects, which must not fail another call.
+// creationAddsAllOnceOrNone calls CreatePets many times at once, so that the calls share a transaction.
+// Some calls have a key, some have none, and some have a pet that the database rejects. These must not fail
+// other calls.
 func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	rex, tom := testkit.Filled[domain.NewPet](t, domain.PetSold), domain.NewPet{Name: "Tom"}
 	rex.Name = "Rex"
 	invalid := domain.NewPet{Name: "invalid", Status: "unknown"}
 	var created, rejected atomic.Int32
 	var result atomic.Pointer[[]domain.Pet]
-	const n = 8 // of each
+	const n = 8 // the number of calls of each kind
 	testkit.Concurrently(t, 4*n, func(caller int) (bool, error) {
 		claim := firstClaim
 		switch caller % 4 {
-		case 0: // all with one key
+		case 0: // all of these have the same key
 			pets, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex, tom}, claim)
 			if earlier == nil {
 				created.Add(1)
@@ -131,7 +132,7 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	testkit.Equal(t, "the stored fingerprint", firstClaim.Fingerprint, earlier.Fingerprint)
 }
 
-// advance changes the state of the file and reports whether it did.
+// advance changes the state of the import of a file, and reports whether it did.
 func advance(t *testing.T, s Store, file port.FileDigest, from, to port.ImportState) bool {
 	t.Helper()
 	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
@@ -155,7 +156,7 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 		from, to port.ImportState
 		want     bool
 	}{
-		{half, whole, false}, // an unknown file
+		{half, whole, false}, // the file is unknown
 		{none, half, true},
 		{none, half, false},
 		{port.ImportState{Added: 1}, whole, false},

@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// addKey stores a key that is created at noon and must get the id. It expires after
-// lifetime, or never if lifetime is zero.
+// addKey stores a key that was created at noon. It must get the id. It expires after lifetime, or never if
+// that is zero.
 func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) apikey.Key {
 	t.Helper()
 	return storeKey(t, s, id, newKey(t, lifetime))
@@ -51,7 +51,7 @@ func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 	for _, key := range want {
 		all = append(all, key)
 		found, err := s.Keys().FindByHash(t.Context(), key.Hash)
-		found.LastUsedAt = key.LastUsedAt // may be that of the cache
+		found.LastUsedAt = key.LastUsedAt // may be older, from the cache
 		testkit.Equal(t, "FindByHash", key, found, err)
 		got := tx(t, s, func(ctx context.Context, r port.Repositories) (apikey.Key, error) { return r.Keys.Get(ctx, key.ID) })
 		testkit.Equal(t, "Get", key, got)
@@ -112,7 +112,7 @@ func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 		{later, later, true},
 		{later, later, false},
 		{later.Add(time.Millisecond), later, false},
-		{before, noon, true}, // a clock that was set back: not before its creation
+		{before, noon, true}, // the clock was set back: the revocation is not before the creation
 		{before, noon, false},
 		{noon, noon, false},
 		{between, noon, false},
@@ -143,7 +143,7 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 	} {
 		testkit.Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)))
 	}
-	active.RevokedAt, expiring.RevokedAt, later.RevokedAt = &end, &end, &end // an hour after its creation
+	active.RevokedAt, expiring.RevokedAt, later.RevokedAt = &end, &end, &end // an hour after the creation
 	wantKeys(t, s, active, expiring, later)
 }
 
@@ -151,7 +151,7 @@ func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 	used, other := addKey(t, s, 1, 0), addKey(t, s, 2, 0)
 	next := noon.Add(apikey.UseInterval)
 	for _, step := range []struct{ at, want time.Time }{
-		{noon.Add(-time.Hour), noon}, // not before its creation
+		{noon.Add(-time.Hour), noon}, // the clock was set back: the use is not before the creation
 		{next.Add(-time.Millisecond), noon},
 		{noon.Add(-time.Hour), noon},
 		{next, next},

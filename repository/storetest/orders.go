@@ -30,7 +30,7 @@ func orderFirstPet(ctx context.Context, r port.Repositories) error {
 	return err
 }
 
-// moveOrder changes the status of a placed order and reports whether it did.
+// moveOrder changes the status of a placed order, and reports whether it did.
 func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) bool {
 	t.Helper()
 	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
@@ -38,7 +38,7 @@ func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.T
 	})
 }
 
-// wantOrder compares the order with an id with want.
+// wantOrder compares the order with the id of want with want.
 func wantOrder(t *testing.T, s Store, want domain.Order) {
 	t.Helper()
 	got, err := s.Orders().Get(t.Context(), want.ID)
@@ -59,7 +59,7 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 	}{
 		{1, domain.OrderDelivered, later, true},
 		{1, domain.OrderCancelled, later.Add(time.Hour), false},
-		{2, domain.OrderCancelled, noon, true}, // before it was placed: its times do not go back
+		{2, domain.OrderCancelled, noon, true}, // the clock was set back: the times of the order do not go back
 		{3, domain.OrderCancelled, later, false},
 	} {
 		testkit.Equal(t, fmt.Sprintf("ChangeStatusIf of the order %d to %s", step.id, step.to), step.want, moveOrder(t, s, step.id, step.to, step.at))
@@ -73,8 +73,7 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 	}
 }
 
-// petHasOneUncancelledOrder does not change the status of the animal, which does not
-// matter here.
+// petHasOneUncancelledOrder does not change the status of the animal, because that does not matter here.
 func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
 	placeOrders(t, s, 1, 2)
@@ -85,8 +84,8 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 }
 
-// rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
-// that are committed.
+// rejectedOrderLeavesTheTransaction places an order that is rejected, with changes before and after it in
+// the same transaction. The changes are committed.
 func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	placeOrders(t, s, 1)

@@ -39,15 +39,14 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 	}
 }
 
-// wantPet compares the pet with an id with want.
+// wantPet compares the pet with the id of want with want.
 func wantPet(t *testing.T, s Store, want domain.Pet) {
 	t.Helper()
 	got, err := s.Pets().Get(t.Context(), want.ID)
 	testkit.Equal(t, "Get", want, got, err)
 }
 
-// petsAreCreatedTogether adds more pets than fit into one statement (SQLite: 32,766
-// variables).
+// petsAreCreatedTogether adds more pets than one statement can have, with 32,766 variables on SQLite.
 func petsAreCreatedTogether(t *testing.T, s Store) {
 	statuses := []domain.PetStatus{domain.PetAvailable, "", domain.PetSold, domain.PetPending}
 	news := make([]domain.NewPet, 11_003)
@@ -225,7 +224,8 @@ func petIsReplacedAndRemovedOnlyAsItIs(t *testing.T, s Store) {
 	testkit.Equal(t, "the id of the next animal", int64(3), addPets(t, s, domain.NewPet{Name: "next"})[0].ID)
 }
 
-// wantInventory expects the inventory of a category, or of all animals if it is nil.
+// wantInventory expects the inventory of a category. If categoryID is nil, it is the inventory of all
+// animals.
 func wantInventory(t *testing.T, s Store, categoryID *int64, want domain.Inventory) {
 	t.Helper()
 	got, err := s.Pets().Inventory(t.Context(), categoryID)

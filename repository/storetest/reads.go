@@ -16,12 +16,12 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// On an engine that reads records and pages together, each caller gets its own.
+// An engine may read records and pages for several callers together. Each caller must get its own.
 func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 	const n = 24
 	petStatuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	orderStatuses := []domain.OrderStatus{"", domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled}
-	categories := []int64{0, 1, math.MinInt64, 4711} // the last has no pets
+	categories := []int64{0, 1, math.MinInt64, 4711} // the last category has no pets
 	news, ids := make([]domain.NewPet, n), make([]int64, n)
 	for i := range n {
 		news[i], ids[i] = domain.NewPet{Name: fmt.Sprint("Rex ", i), CategoryID: categories[i%3], Status: petStatuses[i%4]}, int64(i+1)
@@ -32,7 +32,7 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 			orders[i].Status = to
 		}
 	}
-	twice, unknown := int64(4), int64(0) // the pet 4 has a cancelled order, too
+	twice, unknown := int64(4), int64(0) // the pet 4 also has a cancelled order
 	orders = append(orders, placeOrders(t, s, twice)...)
 	var readers sync.WaitGroup
 	for _, pet := range pets {
@@ -84,7 +84,7 @@ func pageRequests(n int64) (all []domain.PageRequest) {
 	return all
 }
 
-// wantPage expects the page of those of all records, ascending by id, that match.
+// wantPage expects a page. all are all records, ascending by id. The page contains those that match.
 func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, id func(T) int64, matches func(T) bool) {
 	t.Helper()
 	want := []T{}
@@ -104,7 +104,7 @@ func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got doma
 	testkit.Equal(t, fmt.Sprint(request), page, got, err)
 }
 
-// eachAndCount returns the records of Each. It checks that Count returns their number.
+// eachAndCount returns the records of Each, and checks that Count returns their number.
 func eachAndCount[T any, S ~string](
 	t *testing.T, status S, count func(context.Context, S) (int64, error), each func(context.Context, S, func(T) error) error,
 ) []T {
@@ -132,9 +132,9 @@ func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
 	}
 }
 
-// eachReadsOneSnapshot changes the store after the first record was read.
+// eachReadsOneSnapshot changes the store after Each has returned the first record.
 func eachReadsOneSnapshot(t *testing.T, s Store) {
-	pets := addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1000)) // more than the database reads at once
+	pets := addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1000)) // more rows than the database reads at once
 	var got []domain.Pet
 	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {
 		if len(got) == 0 {
@@ -149,7 +149,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 
 func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
-	// Errors that are not of the store, although its own may wrap the same.
+	// These errors do not come from the store, although its own errors may wrap the same errors.
 	for _, failure := range []error{
 		errors.New("failure"), &fs.PathError{Op: "write", Path: "pets.csv", Err: syscall.ENOSPC}, context.Canceled,
 		context.DeadlineExceeded,
@@ -166,7 +166,7 @@ func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
 	each := func() error { return s.Pets().Each(ctx, "", func(domain.Pet) error { calls++; cancel(); return nil }) }
-	for range 2 { // during the call, and before it
+	for range 2 { // the context ends during the call, and before it
 		wantCode(t, each(), domain.ErrUnavailable, domain.CodeUnavailable)
 	}
 	testkit.Equal(t, "the calls before the context ended", 1, calls)

@@ -16,11 +16,11 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// callers is the number of concurrent callers of the tests of RunShared.
+// callers is the number of concurrent callers in the tests of RunShared.
 const callers = 64
 
-// RunShared runs the tests of several stores on one database, as several processes have
-// them. open returns n stores on a new empty database.
+// RunShared runs the tests of several stores on one database, as several processes have. open returns n
+// stores on a new empty database.
 func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	t.Run("pages are complete while others write", func(t *testing.T) {
 		t.Parallel()
@@ -57,7 +57,8 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	}
 }
 
-// doneOnce is what one of many concurrent callers does, and reports, and how many records there are then.
+// doneOnce are operations that only one of many concurrent callers can do: how to do each, and how many
+// pets there are then.
 var doneOnce = map[string]struct {
 	prepare func(*testing.T, Store)
 	do      func(context.Context, port.Repositories) (done bool, err error)
@@ -104,7 +105,7 @@ var doneOnce = map[string]struct {
 	}, 0, 1},
 }
 
-// advancing returns a function that adds an animal to those that were added.
+// advancing returns a function that advances an import by one animal.
 func advancing(added int64) func(context.Context, port.Repositories) (bool, error) {
 	return func(ctx context.Context, r port.Repositories) (bool, error) {
 		return r.Imports.Advance(ctx, port.FileDigest{1}, port.ImportState{Added: added}, port.ImportState{Added: added + 1}, noon)
@@ -112,8 +113,8 @@ func advancing(added int64) func(context.Context, port.Repositories) (bool, erro
 }
 
 // pagesAreCompleteWhileOthersWrite follows the pets and the changes of each store while all stores add
-// pets. Ids that became visible in another order would be missed by a client that asks for
-// what is after the last one that it knows.
+// pets. If ids became visible in another order, a client that asks for the records after the last known id
+// would miss some.
 func pagesAreCompleteWhileOthersWrite(t *testing.T, stores []Store) {
 	const petsEach = 4
 	position := beginChanges(t, stores[0])
@@ -153,8 +154,8 @@ func pagesAreCompleteWhileOthersWrite(t *testing.T, stores []Store) {
 	readers.Wait()
 }
 
-// followPages returns all ids, each page after the last id of the one before, until a page that was
-// read after written was closed is empty.
+// followPages returns all ids. It reads each page after the last id of the previous page. It ends at an
+// empty page that was read after written was closed.
 func followPages(after int64, read func(after int64) ([]int64, error), written <-chan struct{}) (all []int64, err error) {
 	for ended := false; ; {
 		ids, err := read(after)

@@ -1,5 +1,5 @@
-// Package storetest is the test suite of a store: its tests are the contract of every
-// engine. All tests of package repository and below use its functions.
+// Package storetest is the test suite of a store. Its tests are the contract of every engine. The tests of
+// package repository and of the packages below it use its functions.
 package storetest
 
 import (
@@ -81,7 +81,7 @@ func addTogether(t *testing.T, s Store, news []domain.NewPet) []domain.Pet {
 	})
 }
 
-// movePet changes the status of a pet from one of the given ones and reports whether it did.
+// movePet changes the status of a pet if it is one of from, and reports whether it did.
 func movePet(t *testing.T, s Store, id int64, to domain.PetStatus, from ...domain.PetStatus) bool {
 	t.Helper()
 	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {

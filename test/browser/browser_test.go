@@ -173,7 +173,7 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p.run(chromedp.KeyEvent(kb.Escape), waitForFocus(authorizeButton))
 
 			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField), chromedp.KeyEvent(strings.Repeat("W", len(s.Key))))
-			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // the whole key is visible
+			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // the whole key
 			p.run(chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`dialog [role="alert"]`))
 			p.wantAccessible(axe, "dialog")
 			p.run(chromedp.MouseClickXY(5, 5), chromedp.WaitNotPresent("dialog"))

@@ -64,7 +64,7 @@ func TestCopyReadsBackupWithSecondName(t *testing.T) {
 	check(t, os.Link(copied, copied+".linked"))
 	contents := sqlitetest.CopyStore(t, copied+".linked", sqlitetest.NewPath(t))
 	testkit.Equal(t, "the number of pets", int64(1), contents.Pets)
-	check(t, os.Link(path, path+".linked")) // beside which the WAL of the store is not found
+	check(t, os.Link(path, path+".linked")) // the WAL of the store is not beside this name
 	_, err := sqlitetest.Copy(t.Context(), path+".linked", sqlitetest.NewPath(t))
 	testkit.WantMessage(t, "the error", err, "a second name, a hard link")
 }

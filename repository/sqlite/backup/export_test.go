@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ReplaceKilled does what Replace does until it is killed before the step of that number.
-// It reports whether there is one.
+// ReplaceKilled does what Replace does before its process is killed before a step. It reports whether there
+// is a step with this number.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
 	r := newReplacement(path, with, now, false)
 	defer func() { r.lock.Close() }()

@@ -28,9 +28,9 @@ var at = time.Date(2026, time.November, 21, 18, 30, 0, 0, time.UTC)
 
 const suffix = ".replaced-20261121T183000.000Z"
 
-// TestReplaceIsWholeAfterEachStep ends Replace before each of its steps. Then the store with
-// two pets, one of them in the WAL of a crash, or the new one with three is in place, and
-// Replace can run again.
+// TestReplaceIsWholeAfterEachStep ends Replace before each of its steps. Then either the previous or the
+// new store is at the path. The previous store has two pets, one of them in the WAL of a crash. The new
+// store has three. Replace can run again.
 func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 	t.Parallel()
 	previous, next := sqlitetest.Crash(t, sqlitetest.NewStoreWithPet(t), "Tom"), sqlitetest.NewPath(t)
@@ -126,7 +126,7 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 				names = append(names, filepath.Base(name))
 			}
 			testkit.Equal(t, "kept", test.kept, names)
-			const header = 100 // has the journal mode
+			const header = 100 // the header has the journal mode
 			if len(previous) > header && !bytes.Equal(sqlitetest.ReadFile(t, replaced.Kept[0])[header:], previous[header:]) {
 				t.Error("the previous file was changed")
 			}

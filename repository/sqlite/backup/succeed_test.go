@@ -20,7 +20,7 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// The clock was ahead when the recording began. The backup is from before the last change.
+// The clock was ahead when the recording began. The backup is older than the last change.
 func TestReplaceContinuesAboveThePositionsOfThePreviousStore(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewStoreWithPet(t)

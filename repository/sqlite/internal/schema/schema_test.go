@@ -24,8 +24,8 @@ var (
 	update = flag.Bool("update", false, "rewrite testdata/schemas.sql")
 )
 
-// The second migration does what another process does that applies it first: its version is
-// committed, and it fails here.
+// The second migration does what happens when another process applies it first: its version is committed,
+// and it fails here.
 func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
@@ -39,7 +39,7 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 	testkit.Equal(t, "the schema", engine.Schema{Version: 2, Created: true, OtherTables: "first"}, got, err)
 }
 
-// A released migration must not be changed: stores exist that it has migrated.
+// A released migration must not be changed, because it has migrated existing stores.
 func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("migrations", "*.sql"))

@@ -1,6 +1,6 @@
 //go:build cgo && unix
 
-// Package sqlitetest has what the tests of package sqlite and of the packages below it share.
+// Package sqlitetest has helpers for the tests of package sqlite and of the packages below it.
 package sqlitetest
 
 import (
@@ -28,7 +28,7 @@ func NewPath(t *testing.T) string {
 	return filepath.Join(t.TempDir(), "pets.db")
 }
 
-// Open opens a store, which it creates if there is none. It is closed when the test ends.
+// Open opens a store, or creates it if there is none. The store is closed when the test ends.
 func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
@@ -37,7 +37,8 @@ func Open(t *testing.T, path string) *repository.Store {
 	return store
 }
 
-// OpenDatabase opens the database of a store, which it creates if there is none. It is closed when the test ends.
+// OpenDatabase opens the database of a store, or creates it if there is none. The database is closed when
+// the test ends.
 func OpenDatabase(t *testing.T, path string) engine.Database {
 	t.Helper()
 	database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
@@ -53,7 +54,7 @@ func NewDatabase(t *testing.T) (_ engine.Database, path string) {
 	return OpenDatabase(t, path), path
 }
 
-// OpenWithPet opens a new store with a pet, and returns its path, too.
+// OpenWithPet opens a new store with a pet, and returns the store and its path.
 func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 	t.Helper()
 	path = NewPath(t)
@@ -70,7 +71,7 @@ func NewStoreWithPet(t *testing.T) (path string) {
 	return path
 }
 
-// WantUnavailable expects that a store is unavailable because of an error.
+// WantUnavailable expects that a store is unavailable and that want is the cause.
 func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	t.Helper()
 	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), storetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
@@ -78,7 +79,8 @@ func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	}
 }
 
-// NewStore opens and closes a store, which it creates if there is none. It adds a pet, unless the name is empty.
+// NewStore creates a store, unless it exists, and closes it. If name is not empty, it adds a pet with that
+// name.
 func NewStore(t *testing.T, path, name string) {
 	t.Helper()
 	store := Open(t, path)
@@ -103,8 +105,8 @@ func Damaged(t *testing.T, path string) {
 		SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'`)(t, path)
 }
 
-// Crash adds a pet to a store, and returns the path of the store that a crash would leave
-// then, in another folder. The WAL has the pet.
+// Crash adds a pet to a store. It returns the path of a copy in another folder, as a crash at this moment
+// would leave the store: the pet is in the WAL.
 func Crash(t *testing.T, path, name string) string {
 	t.Helper()
 	store := Open(t, path)
@@ -113,7 +115,7 @@ func Crash(t *testing.T, path, name string) string {
 	return CopyOf(t, path)
 }
 
-// CopyOf copies the file of a store, and its WAL if it has one, to another folder.
+// CopyOf copies the file of a store to another folder, with its WAL if there is one.
 func CopyOf(t *testing.T, path string) string {
 	t.Helper()
 	to := NewPath(t)
@@ -124,7 +126,7 @@ func CopyOf(t *testing.T, path string) string {
 	return to
 }
 
-// CopyFile copies a file, without its WAL.
+// CopyFile copies a file, but not its WAL.
 func CopyFile(t *testing.T, from, to string) {
 	t.Helper()
 	testkit.Check(t, os.WriteFile(to, ReadFile(t, from), 0o600))
@@ -140,7 +142,7 @@ func Copy(ctx context.Context, from, to string) (backup.Contents, error) {
 	return backup.Copy(ctx, from, file, func(int, int) {})
 }
 
-// CopyStore is Copy, which must succeed.
+// CopyStore is Copy that must succeed.
 func CopyStore(t *testing.T, from, to string) backup.Contents {
 	t.Helper()
 	contents, err := Copy(t.Context(), from, to)
@@ -171,14 +173,15 @@ func WriteFile(content string) func(*testing.T, string) {
 	return func(t *testing.T, path string) { testkit.Check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }
 
-// Unchanged returns a function that expects these files, or the files in these folders, as they are now.
+// Unchanged returns a function that expects that these files, and all files in these folders, are as they
+// are now.
 func Unchanged(t *testing.T, paths ...string) (wantUnchanged func()) {
 	t.Helper()
 	read := func() map[string]string {
 		contents := map[string]string{}
 		for _, path := range paths {
 			_ = filepath.WalkDir(path, func(name string, _ fs.DirEntry, _ error) error {
-				content, _ := os.ReadFile(name) // none of a folder, and of a file that does not exist
+				content, _ := os.ReadFile(name) // empty for a folder, and for a file that does not exist
 				contents[name] = string(content)
 				return nil
 			})
@@ -209,7 +212,8 @@ func TryExecute(t *testing.T, path, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// OverwritePage overwrites the first page of a table or index in a file that nothing has open.
+// OverwritePage overwrites the first page of a table or an index in a file. No process may have the file
+// open.
 func OverwritePage(t *testing.T, path, name string) {
 	t.Helper()
 	var root int64

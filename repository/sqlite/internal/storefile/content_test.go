@@ -21,7 +21,7 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// Close leaves the WAL as it is: it may have commits that no backup has.
+// Close leaves the WAL as it is, because it may have commits that no backup has.
 func TestStoreIsUnavailableWhenItsFileIsChanged(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -64,8 +64,8 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	sqlitetest.WantPets(t, path, 2)
 }
 
-// The content is to be checked when the file was modified, as by a checkpoint. It needs a
-// descriptor. This test is not parallel: others need descriptors, too.
+// The content must be checked when the file was modified, for example by a checkpoint. That needs a
+// descriptor. This test is not parallel, because other tests need descriptors, too.
 func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:paralleltest // see above
 	s, path := sqlitetest.OpenWithPet(t)
 	release := useAllDescriptors(t)
@@ -75,7 +75,7 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 	})
 	before := errors.Join(modify(), s.InTx(t.Context(), storetest.Adding("Ada")))
 	read := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
-		_, err := s.Pets().Get(t.Context(), 1) // on another connection
+		_, err := s.Pets().Get(t.Context(), 1) // this uses another connection
 		return err
 	})
 	after := errors.Join(modify(), s.InTx(t.Context(), storetest.Adding("Eve")))
@@ -84,7 +84,7 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 	sqlitetest.WantPets(t, path, 4)
 }
 
-// useAllDescriptors opens files until the process can open no more, until release is called.
+// useAllDescriptors opens files until the process can open no more. release closes them.
 func useAllDescriptors(t *testing.T) (release func()) {
 	t.Helper()
 	var limit unix.Rlimit
@@ -106,7 +106,7 @@ func useAllDescriptors(t *testing.T) (release func()) {
 	}
 }
 
-// inTransaction calls change in a transaction, which fails: no poll finds the file half changed.
+// inTransaction calls change in a transaction that must fail. No poll can find the file half changed then.
 func inTransaction(t *testing.T, s *repository.Store, want error, change func()) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
@@ -116,8 +116,8 @@ func inTransaction(t *testing.T, s *repository.Store, want error, change func())
 	testkit.WantError(t, "InTx", err, domain.ErrUnavailable, want)
 }
 
-// A check that could not read the file says nothing about it: the next one must not succeed
-// without reading it.
+// If a check could not read the file, it says nothing about it. So the next check must read the file to
+// succeed.
 func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)

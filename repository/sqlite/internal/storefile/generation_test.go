@@ -23,7 +23,7 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 	t.Parallel()
 	for name, backup := range map[string]func(t *testing.T, path, to string){
 		"by a copy":         func(t *testing.T, path, to string) { sqlitetest.CopyStore(t, path, to) },
-		"by a file copy":    sqlitetest.CopyFile, // of a store that no process has open
+		"by a file copy":    sqlitetest.CopyFile, // no process has the store open
 		"by an empty store": func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "") },
 		"by another store":  func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "Tom") },
 		"by an older backup": func(t *testing.T, path, to string) {
@@ -43,20 +43,20 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{})
 			testkit.WantError(t, "Open", err, storefile.ErrForeignWAL)
 			testkit.WantMessage(t, "Open", err, crashed+"-wal")
-			check(t, os.RemoveAll(crashed+"-shm")) // an index of the WAL, which SQLite makes anew
+			check(t, os.RemoveAll(crashed+"-shm")) // the index of the WAL; SQLite makes it anew
 			wantUnchanged()
 		})
 	}
 }
 
-// A checkpoint writes the pages in the order of their numbers. A crash within one leaves a file
-// that is damaged without its WAL.
+// A checkpoint writes pages in the order of their numbers. A crash during a checkpoint leaves a file that
+// is damaged without its WAL.
 func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)
 	sqlitetest.NewStore(t, path, "")
 	store := sqlitetest.Open(t, path)
-	for range 90 { // many pages: names are in the table
+	for range 90 { // the names fill many pages of the table
 		check(t, store.InTx(t.Context(), storetest.Adding(strings.Repeat("x", 200))))
 	}
 	before := sqlitetest.CopyOf(t, path)
@@ -72,7 +72,7 @@ func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	}
 }
 
-// A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
+// When SQLite opens a connection to an emptied file, it removes the WAL. The shared memory stays.
 func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
 	for _, noticed := range []bool{true, false} {

@@ -42,7 +42,7 @@ func TestOpenRemovesOnlySecondNameOfReplace(t *testing.T) {
 		check(t, os.Link(path, link))
 		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 		testkit.WantError(t, name, err, storefile.ErrLinked)
-		check(t, os.Remove(link)) // fails if Open has removed it
+		check(t, os.Remove(link)) // fails if Open has removed the link
 	}
 	link, symbolic := path+".replaced-20260102T030405.000Z", sqlitetest.NewPath(t)
 	check(t, errors.Join(os.Link(path, link), os.Symlink(path, symbolic)))

@@ -18,7 +18,8 @@ import (
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
-// Another process has a lock on the folder: shared, while it opens the store, or exclusive, while it replaces it.
+// Another process has a lock on the folder: a shared lock while it opens the store, an exclusive one while
+// it replaces it.
 func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -20,8 +20,8 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// A kill of the process leaves the files as they are then. The store is locked: another process that
-// writes would create a WAL that the open store cannot read.
+// The copies are the files that a kill of the process would leave. The store is locked, because another
+// process that writes would create a WAL that the open store cannot read.
 func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(wal string) error{
@@ -53,7 +53,7 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 	}
 }
 
-// An operator may have put a backup in the place of the store and removed its WAL.
+// An operator may have replaced the store with a backup and removed the WAL.
 func TestCommitsOfRemovedWALAreSavedWithoutWritesUnlessTheFileIsAnother(t *testing.T) {
 	t.Parallel()
 	for another, pets := range map[bool]int{false: 2, true: 1} {
@@ -77,7 +77,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWritesUnlessTheFileIsAnother(t *testi
 	}
 }
 
-// After a restart SQLite would apply the earlier copy of the WAL to the file.
+// After a restart, SQLite would apply the earlier copy of the WAL to the file.
 func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string]func(*testing.T, *repository.Store) error{
@@ -103,7 +103,7 @@ func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 	}
 }
 
-// The commit of another connection was perhaps made to the other WAL.
+// The other connection may have committed to the other WAL.
 func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)
@@ -125,7 +125,7 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	sqlitetest.WantPets(t, path, 2)
 }
 
-// The index in the shared memory has a commit that is in the other WAL only.
+// The index in the shared memory has a commit that is only in the other WAL.
 func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	t.Parallel()
 	s, path := sqlitetest.OpenWithPet(t)
@@ -161,7 +161,7 @@ func commitPet(t *testing.T, database engine.Database) {
 	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
 }
 
-// openOther returns a connection of its own that has committed to a WAL.
+// openOther returns a new connection that has committed to a WAL.
 func openOther(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
@@ -171,7 +171,7 @@ func openOther(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-// Until a read that began before has ended, SQLite cannot write all commits to the file.
+// While a read that began before goes on, SQLite cannot write all commits to the file.
 func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
@@ -188,8 +188,8 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	sqlitetest.WantPets(t, path, 1)
 }
 
-// A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help. The check
-// runs while nobody writes; the file is as it was before when the next one writes.
+// A checkpoint has truncated the WAL before the commit, so the size at the last check does not help. The
+// check runs while nobody writes. When the next process writes, the file is as before.
 func TestCheckNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
@@ -221,7 +221,7 @@ func TestStoreIsUnavailableWhenItsWALIsTruncated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
-			check(t, s.Ping(t.Context())) // checks the WAL with the commit
+			check(t, s.Ping(t.Context())) // checks the WAL that has the commit
 			check(t, os.Truncate(path+"-wal", size))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALTruncated)
 			wantUnchanged := sqlitetest.Unchanged(t, path)
