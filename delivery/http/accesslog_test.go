@@ -103,7 +103,7 @@ func TestAccessLogHasTheRecordsOfSuccessfulWrites(t *testing.T) {
 		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
 		{batch, 201, []any{int64(2), int64(3)}},
 		{patch, 200, int64(1)},
-		{patch, 200, int64(1)}, // changes nothing
+		{patch, 200, int64(1)}, // this request changes nothing
 		{postOrder(`{"petId":3}`), 201, int64(1)},
 		{newRequest("POST", "/v1/store/orders/1/cancel"), 200, int64(1)},
 		{postOrder(`{"petId":3}`), 201, int64(2)},
@@ -161,13 +161,13 @@ func TestRepeatedSuccessOfAHealthCheckIsLoggedAtDebug(t *testing.T) {
 	}
 }
 
-// The ports are those of a proxy such as Azure Application Gateway.
+// A proxy such as Azure Application Gateway adds the ports.
 func TestClientOfATrustedProxyIsLogged(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	engine, err := server.NewEngine(s.api(t), s.health, []string{"127.0.0.1"})
 	check(t, err)
-	var after []string // the header after the request
+	var after []string // the value of the header after the request
 	s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { after = r.Header["X-Forwarded-For"] }()
 		engine.ServeHTTP(w, r)
@@ -188,7 +188,7 @@ func TestClientOfATrustedProxyIsLogged(t *testing.T) {
 	}
 }
 
-// accessLog returns the fields of each access log line, without the duration.
+// accessLog returns the fields of each line of the access log, without the duration.
 func (s *testServer) accessLog(t *testing.T) (lines []map[string]any) {
 	t.Helper()
 	for _, entry := range s.log.FilterMessage("request").All() {
@@ -306,8 +306,8 @@ func TestRequestHasSpanInTraceOfCaller(t *testing.T) {
 	}
 }
 
-// FuzzAccessLog sends requests with any method, path, request id and address of the client. Each
-// has one line of JSON in the access log, without the API key and the query.
+// FuzzAccessLog sends requests with any method, path, request id and address of the client. Each request
+// has one line of JSON in the access log, and the line contains neither the API key nor the query.
 func FuzzAccessLog(f *testing.F) {
 	s := newFuzzServer(f)
 	var log bytes.Buffer
@@ -350,7 +350,7 @@ func FuzzAccessLog(f *testing.F) {
 	})
 }
 
-// wantAccessLog waits for the only line of the access log, which must have this status.
+// wantAccessLog waits for the only line of the access log. It must have this status.
 func (s *testServer) wantAccessLog(t *testing.T, status int64) {
 	t.Helper()
 	waitUntil(t, "the access log has one line", func() bool { return len(s.accessLog(t)) == 1 })

@@ -19,7 +19,7 @@ import (
 	"example.com/petstore/delivery/internal/binding"
 )
 
-// newOptions returns options whose use cases must not be called.
+// newOptions returns options with use cases that must not be called.
 func newOptions() Options {
 	return Options{Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Keys: struct{ Keys }{}}
 }
@@ -97,7 +97,7 @@ func TestNewChecksItsOptions(t *testing.T) {
 	}
 }
 
-// Gin cannot remove the routes that it has added before a conflict.
+// When routes conflict, Gin cannot remove the routes that it has added before.
 func TestMountServesAllRoutesOrNone(t *testing.T) {
 	t.Parallel()
 	complete, mounted, conflicts := gin.New(), newAPI(t, newOptions()), map[string]string{}
@@ -145,7 +145,7 @@ func TestMountServesAllRoutesOrNone(t *testing.T) {
 	}
 }
 
-// Not parallel: other tests may change global state.
+// This test is not parallel, because other tests may change global state.
 func TestAPIChangesNoGlobalState(t *testing.T) {
 	globals := func() [5]any {
 		families, err := prometheus.DefaultGatherer.Gather()
@@ -174,7 +174,7 @@ func TestAPILinksNoUnneededPackages(t *testing.T) {
 	}
 }
 
-// Without a registry the series of each caller would only use memory.
+// Without a registry, the series for each caller would only use memory.
 func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, newOptions())
@@ -187,7 +187,7 @@ func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	}
 }
 
-// The default in the struct tag and firstPageQuery must have the same limit.
+// The struct tag and firstPageQuery must have the same default limit.
 func TestEmptyQueryIsFirstPage(t *testing.T) {
 	t.Parallel()
 	q, err := binding.Query[listPetsQuery]("")

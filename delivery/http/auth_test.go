@@ -17,7 +17,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// Clients get the same response.
+// Clients always get the same response.
 func TestOnlyTheLogSaysWhyAKeyIsInvalid(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -94,7 +94,7 @@ func TestEveryOperationRequiresKeyThatAllowsIt(t *testing.T) {
 	s.expect(t, postPet(newRex, readOnly), rejected(401, "invalid_api_key"))
 }
 
-// The inventory is of animals. An order changes its animal without a scope for animals.
+// The inventory needs the scope for animals. An order changes its animal without the scope for animals.
 func TestKeyMayDoOnlyWhatItsScopesAllow(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -155,8 +155,9 @@ func TestAuthenticatorNamesCallerOrRejects(t *testing.T) {
 	}
 }
 
-// The keys that replace each other are one scope, also while several are valid. A key that another
-// client got, and the callers of a host that uses the same store, are others, whatever their names.
+// Keys that replace each other have the same idempotency keys, also while several of them are valid. The
+// key of another client has others, and so have callers of a host that uses the same store, whatever their
+// names are.
 func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -183,7 +184,7 @@ func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// The caller is stored, indexed, logged and a label of metrics.
+// The caller is stored, indexed and logged, and is a label of metrics.
 func TestCallerWithoutAValidNameIsAnErrorOfTheHost(t *testing.T) {
 	t.Parallel()
 	caller := strings.Repeat("€", 500)

@@ -23,7 +23,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// dial connects to the server and writes data. Responses must come before longTimeouts end.
+// dial connects to the server and writes data. The server must respond before longTimeouts expire.
 func (s *testServer) dial(t *testing.T, data string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -36,13 +36,13 @@ func (s *testServer) dial(t *testing.T, data string) net.Conn {
 	return conn
 }
 
-// rawPost returns the text of a POST of a pet, with header lines and body as given.
+// rawPost returns the text of a POST of a pet, with the given header lines and body.
 func (s *testServer) rawPost(header, body string) string {
 	return "POST /v1/pets HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer " + s.key +
 		"\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n" + body
 }
 
-// chunk returns a body as one chunk, without the end of the body.
+// chunk returns a body as one chunk, without the last chunk.
 func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 
 const (
@@ -50,8 +50,7 @@ const (
 	endOfChunk = "0\r\n\r\n"
 )
 
-// expectFrom reads the response to a POST of a pet from a connection and checks it as
-// expect does.
+// expectFrom reads the response to a POST of a pet from a connection, and checks it as expect does.
 func (s *testServer) expectFrom(t *testing.T, conn net.Conn, want wantResponse) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", nil)
@@ -93,7 +92,7 @@ type countedBody struct{ read atomic.Int64 }
 func (b *countedBody) Read(p []byte) (int, error) { b.read.Add(int64(len(p))); return len(p), nil }
 func (*countedBody) Close() error                 { return nil }
 
-// startAfter serves the API after a middleware of a host.
+// startAfter serves the API behind a middleware of a host.
 func (s *testServer) startAfter(t *testing.T, middleware gin.HandlerFunc, wrap func(http.Handler) http.Handler, options ...option) {
 	t.Helper()
 	engine := gin.New()
@@ -104,14 +103,15 @@ func (s *testServer) startAfter(t *testing.T, middleware gin.HandlerFunc, wrap f
 	}
 }
 
-// A flushMarker is the writer of a host that compresses: what it sends depends on who flushes it.
+// A flushMarker stands for the writer of a host that compresses. What it sends depends on who flushes it.
 type flushMarker struct{ gin.ResponseWriter }
 
 func (w flushMarker) Flush()                      { _, _ = w.WriteString("flushed"); w.ResponseWriter.Flush() }
 func (w flushMarker) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A client that sends its body before it reads the response gets a connection reset if the body is not
-// read. A TimeoutHandler has no read deadlines, and net/http would send 100 Continue when it is read.
+// If the server does not read the body, a client that sends the body before it reads the response gets a
+// connection reset. A TimeoutHandler has no read deadlines. net/http would send 100 Continue when the body
+// is read.
 func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	const discarded = 16 << 20
@@ -148,7 +148,7 @@ func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
 	}
 }
 
-// After the end of a body net/http reads on to detect a disconnect.
+// After the end of a body, net/http continues to read, to detect a disconnect.
 func TestDiscardLeavesNoDeadlineToAHost(t *testing.T) {
 	t.Parallel()
 	s, ended := newUnstartedServer(t), make(chan bool, 1)
@@ -169,8 +169,8 @@ func TestDiscardLeavesNoDeadlineToAHost(t *testing.T) {
 	}
 }
 
-// The body, or its end, is not sent. The first response must be the error, not 100 Continue, and the
-// connection is closed with it.
+// The body, or its end, is not sent. The first response must be the error, not 100 Continue. The connection
+// is closed with it.
 func TestLargeBodyIsRejectedBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
@@ -233,8 +233,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	}
 }
 
-// net/http reads from the connection while a handler runs, to detect that the client
-// disconnects.
+// While a handler runs, net/http reads from the connection to detect that the client disconnects.
 func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 	t.Parallel()
 	s, timeouts := newUnstartedServer(t), longTimeouts
@@ -247,14 +246,14 @@ func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 			return nil
 		}
 	})), timeouts)
-	for range 2 { // on one connection
+	for range 2 { // both on one connection
 		s.expect(t, get("/v1/pets/1"), ok(createdRex))
 		s.expect(t, postPet(newRex), created(createdRex))
 	}
 }
 
-// After a host has read the body, net/http reads from the connection in the background
-// and cancels the request context when that read fails, also at the read deadline.
+// After a host has read the body, net/http reads from the connection in the background. When that read
+// fails, also at the read deadline, net/http cancels the context of the request.
 func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
@@ -295,10 +294,10 @@ func TestRepeatedRequestReplaysFirstResponse(t *testing.T) {
 	}
 	twice := rejected(400, "invalid_idempotency_key", "Idempotency-Key must be given once")
 	s.expect(t, postPet(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), twice)
-	s.expect(t, get("/v1/pets", "Content-Type: text/plain", "Content-Encoding: gzip"), ok(`[`+createdRex+`]`)) // these are of a body
+	s.expect(t, get("/v1/pets", "Content-Type: text/plain", "Content-Encoding: gzip"), ok(`[`+createdRex+`]`)) // a GET has no body
 }
 
-// FuzzIdempotencyKey sends any key twice, and then with another pet.
+// FuzzIdempotencyKey sends each key twice, and then with another pet.
 func FuzzIdempotencyKey(f *testing.F) {
 	s := newFuzzServer(f)
 	for _, seed := range []string{
@@ -311,7 +310,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	responses := map[string]string{} // by key
+	responses := map[string]string{} // the responses by key
 	f.Fuzz(func(t *testing.T, header string) {
 		send := func(body string) *httptest.ResponseRecorder {
 			return s.roundTrip(t, http.MethodPost, "/v1/pets", "", body, http.Header{"Idempotency-Key": {header}})
@@ -333,8 +332,8 @@ func FuzzIdempotencyKey(f *testing.F) {
 
 var quotedKey = regexp.MustCompile(`^"(?:[ !#-\[\]-~]|\\["\\])*"$`)
 
-// parseIdempotencyKey returns the key in a header value, a String of RFC 9651, section
-// 3.3.3, when it is quoted.
+// parseIdempotencyKey returns the key in the value of a header. A quoted value is a String of RFC 9651,
+// section 3.3.3.
 func parseIdempotencyKey(header string) (key string, valid bool) {
 	if key = header; strings.HasPrefix(header, `"`) {
 		if !quotedKey.MatchString(header) {

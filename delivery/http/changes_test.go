@@ -17,7 +17,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// positionOf returns the header Changes-Position.
+// positionOf returns the position in the header Changes-Position.
 func positionOf(t *testing.T, res response) int64 {
 	t.Helper()
 	position, err := strconv.ParseInt(res.Header.Get("Changes-Position"), 10, 64)
@@ -29,12 +29,12 @@ func positionOf(t *testing.T, res response) int64 {
 
 var changeTime = regexp.MustCompile(`"at":"\d{4}(-\d\d){2}T(\d\d:){2}\d\d\.\d{3}Z"`)
 
-// changeOf is a change whose time was replaced.
+// changeOf returns the JSON of a change. Its time is replaced.
 func changeOf(seq int64, kind, record string) string {
 	return fmt.Sprintf(`{"seq":%d,"type":"%s","at":"TIME",%s}`, seq, kind, record)
 }
 
-// eventOf is the event for a change.
+// eventOf returns the event for a change.
 func eventOf(seq int64, kind, record string) string {
 	return fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n", seq, kind, changeOf(seq, kind, record))
 }
@@ -101,7 +101,7 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	}
 	s.database.Exec(t, "UPDATE recording SET active = 1") // the page without a position is not cached
 	before := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
-	_, endErr := s.changes.End(t.Context()) // nor is one used with the position of an earlier recording
+	_, endErr := s.changes.End(t.Context()) // a page with a position of an earlier recording is not used either
 	_, beginErr := s.changes.Begin(t.Context())
 	check(t, errors.Join(endErr, beginErr))
 	if after := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); after <= before {
@@ -109,7 +109,8 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestPositionOfACachedPageIsKept: a clock that jumps ahead lets changes be removed that a follower would read next.
+// TestPositionOfACachedPageIsKept expects that the changes after the position of a cached page are kept.
+// When the clock jumps ahead, changes could be removed that a follower would read next.
 func TestPositionOfACachedPageIsKept(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -123,13 +124,14 @@ func TestPositionOfACachedPageIsKept(t *testing.T) {
 	s.expect(t, get(fmt.Sprint("/v1/changes?after=", after)), ok(`[]`))
 }
 
-// TestPositionIsNotAfterThePage: a change after the position may be on the page, one before it must be.
+// TestPositionIsNotAfterThePage expects that a page includes all changes up to its position. It may include
+// later ones.
 func TestPositionIsNotAfterThePage(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.createPets(t, newPets(3, "")...)
 	cached := s.expect(t, get("/v1/pets?limit=2"), ok(""))
-	s.createPets(t, domain.NewPet{Name: "Tom"}) // is not on the page, which stays in the cache
+	s.createPets(t, domain.NewPet{Name: "Tom"}) // this animal is not on the page, which stays in the cache
 	again := s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+cached.Header.Get("ETag")), wantResponse{status: http.StatusNotModified})
 	last := s.expect(t, get("/v1/pets?limit=2&after=2"), ok(""))
 	orders := s.expect(t, get("/v1/store/orders"), ok(`[]`))
@@ -139,7 +141,7 @@ func TestPositionIsNotAfterThePage(t *testing.T) {
 	}
 }
 
-// addingPets adds an animal after each page that it reads.
+// addingPets adds an animal after each page that it has read.
 type addingPets struct {
 	rest.Pets
 	add func()

@@ -11,7 +11,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// TestReadOfAStreamDoesNotJoinAnEarlierOne: the earlier one may lack a change for which the stream was woken.
+// TestReadOfAStreamDoesNotJoinAnEarlierOne expects that a stream that was woken reads for itself: an
+// earlier read may lack the change for which it was woken.
 func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	calls, end := make(chan struct{}, 3), make(chan struct{})

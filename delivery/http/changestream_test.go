@@ -34,7 +34,7 @@ type stream struct {
 	close context.CancelFunc
 }
 
-// stream requests a stream, which ends with the test at the latest.
+// stream requests a stream. The stream ends with the test at the latest.
 func (s *testServer) stream(t *testing.T, r request) stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -45,7 +45,7 @@ func (s *testServer) stream(t *testing.T, r request) stream {
 	return stream{res, bufio.NewScanner(res.Body), cancel}
 }
 
-// next returns the lines up to the next empty one, or false at the end of the stream.
+// next returns the lines up to the next empty line. At the end of the stream, it returns false.
 func (s stream) next() (part string, ok bool) {
 	for s.lines.Scan() {
 		if s.lines.Text() == "" {
@@ -56,7 +56,7 @@ func (s stream) next() (part string, ok bool) {
 	return part, false
 }
 
-// wantEvent expects an event with this text, after any comments, or the end of the stream for "".
+// wantEvent expects an event with this text, after any comments. For "", it expects the end of the stream.
 func (s stream) wantEvent(t *testing.T, want string) {
 	t.Helper()
 	got, open := s.next()
@@ -112,8 +112,8 @@ func TestAcceptSelectsEvents(t *testing.T) {
 	}
 }
 
-// The context of a middleware is derived from one with the deadline of the request. A write deadline
-// ends a stream of HTTP/2 also while nothing is sent.
+// The context of a middleware is derived from a context with the deadline of the request. A write deadline
+// ends an HTTP/2 stream also while nothing is sent.
 func TestStreamOutlivesDeadlines(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, s *testServer){
@@ -132,7 +132,7 @@ func TestStreamOutlivesDeadlines(t *testing.T) {
 		},
 		"of HTTP/2": func(t *testing.T, s *testServer) {
 			engine, api := gin.New(), s.api(t)
-			api.SetStreamTimes(100*time.Millisecond, 500*time.Millisecond) // quiet for 1.5 s
+			api.SetStreamTimes(100*time.Millisecond, 500*time.Millisecond) // nothing is sent for 1.5 s
 			check(t, api.Mount(engine.Group("/v1")))
 			withHTTP2 := httptest.NewUnstartedServer(engine)
 			withHTTP2.EnableHTTP2 = true
@@ -161,7 +161,8 @@ func TestStreamOutlivesDeadlines(t *testing.T) {
 	}
 }
 
-// The header Connection of a response says nothing about the server: a host may set it, and this API does after a large body.
+// The header Connection of a response says nothing about the server. A host may set it, and this API sets
+// it after a large body.
 func TestStreamOnAConnectionThatWillBeClosed(t *testing.T) {
 	t.Parallel()
 	closeConnection := func(c *gin.Context) { c.Header("Connection", "close") }
@@ -194,7 +195,7 @@ func TestStreamRequestedDuringAShutdownEndsAtOnce(t *testing.T) {
 	host := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-shutDown
-		w.Header().Set("Connection", "close") // as server.Serve
+		w.Header().Set("Connection", "close") // server.Serve sets this header, too
 		engine.ServeHTTP(w, r)
 	}))
 	rest.EndStreams(host.Config)
@@ -213,7 +214,8 @@ func TestStreamRequestedDuringAShutdownEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Changes that the callers of the streams that wait have not got yet delay nobody else.
+// A backlog is changes that a stream has not sent yet. The backlog of one caller must not delay other
+// callers.
 func TestBacklogOfACallerIsPaced(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
@@ -224,7 +226,7 @@ func TestBacklogOfACallerIsPaced(t *testing.T) {
 	s.createPets(t, newPets(1600, "")...)
 	key := newKey(t, s.keys, "")
 	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
-		for range 3 { // the first sends a page, and has a turn; the others send a page
+		for range 3 { // the first stream sends a page and has a turn; the others send a page
 			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
 		}
 		nearlyThere := s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+500), acceptEvents, header))
@@ -284,7 +286,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// The state of the keys may be from before the revocation, and the stream is checked now and then: the sum is what counts.
+// The state of the keys may be older than the revocation, and a stream checks its key only at intervals.
+// The sum of both delays must be at most a second.
 func TestStreamEndsWithinASecondOfARevocationInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	if sum := rest.StreamCheckInterval + repository.MaxKeyAge; sum >= time.Second {
@@ -309,7 +312,7 @@ func TestStreamEndsWhenItsCallerIsAnother(t *testing.T) {
 	changes.wantEvent(t, "")
 }
 
-// patientChanges are read without a timeout.
+// patientChanges are Changes that are read without a timeout.
 type patientChanges struct{ rest.Changes }
 
 func (p patientChanges) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
@@ -320,7 +323,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s, lagged := newUnstartedServer(t), false
 	api := s.api(t, func(o *rest.Options) { o.Changes = patientChanges{o.Changes} })
-	api.SetStreamTimes(time.Minute, 500*time.Millisecond) // the timeout is that of the reader alone
+	api.SetStreamTimes(time.Minute, 500*time.Millisecond) // only the reader has this timeout
 	s.startHost(t, gin.New(), api)
 	changes := s.stream(t, get("/v1/changes", acceptEvents))
 	news := slices.Repeat([]domain.NewPet{{Name: strings.Repeat("犬", 200)}}, 1000)

@@ -43,7 +43,7 @@ func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 			t.Parallel()
 			s, started := newUnstartedServer(t), make(chan struct{})
 			engine := gin.New()
-			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
+			engine.Use(gin.RecoveryWithWriter(io.Discard)) // a middleware of a host
 			s.startHost(t, engine, s.api(t, withCall(func(ctx context.Context) error {
 				close(started)
 				<-ctx.Done()
@@ -97,7 +97,7 @@ func TestUnknownErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
 		{"pets", get("/v1/pets")},
 		{"orders", get("/v1/store/orders")},
 		{"idempotency_keys", postPet(newRex, "Idempotency-Key: one")},
-		{"api_keys", get("/v1/pets", "Authorization: Bearer "+apikey.Generate())}, // not cached
+		{"api_keys", get("/v1/pets", "Authorization: Bearer "+apikey.Generate())}, // this key is not cached
 	} {
 		s.removeTable(t, test.table)
 		expect(s, test.request, test.table, test.table+":", "table")
@@ -146,7 +146,7 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	s.expect(t, postPet(newRex, "Idempotency-Key: one"), created("").withHeader(notReplayed))
 }
 
-// The cause of signal.NotifyContext is context.Canceled for errors.Is, as if the client had disconnected.
+// For errors.Is, the cause of signal.NotifyContext is context.Canceled, as if the client had disconnected.
 func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
@@ -163,7 +163,7 @@ func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
 	s.wantAccessLog(t, 503)
 }
 
-// The tests of requests compare the code of every response with the published ones.
+// The tests of requests compare the code of every response with the published codes.
 func TestCodesMatchPublishedCodes(t *testing.T) {
 	t.Parallel()
 	var files []string

@@ -23,7 +23,7 @@ func (s *testServer) requestCounts(t *testing.T) map[string]int {
 	return counts
 }
 
-// scrape returns the value of each series of the metrics, in the text format.
+// scrape returns the value of each series of the metrics, by its name and labels in the text format.
 func (s *testServer) scrape(t *testing.T) map[string]string {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// Each request fails two checks; the response is that of the first.
+// Each request fails two checks. The response must be the error of the first check.
 func TestChecksRunInPublishedOrder(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -125,7 +125,7 @@ func TestWildcardOfAnOriginIsOneLabelOrThePort(t *testing.T) {
 	all.expectOnly(t, get("/v1/pets", otherOrigin), ok("").withHeader("Access-Control-Allow-Origin: *", noCredentials))
 }
 
-// A host's engine that removes extra slashes, and "..", from the path that it matches.
+// The engine of a host may remove extra slashes and ".." from the path that it matches.
 func TestEncodedSlashIsNoSeparatorOnAnyEngine(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// usecase shows the rules of orders.
+// The tests of package usecase have the rules of orders.
 func TestOrderIsPlacedAndEnded(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -31,7 +31,7 @@ func TestOrderIsPlacedAndEnded(t *testing.T) {
 	for _, r := range []request{postOrder(`{"petId":2}`, "Idempotency-Key: deliver"), postPet(newRex, "Idempotency-Key: deliver")} {
 		s.expect(t, r, rejected(422, "idempotency_key_reused"))
 	}
-	// FuzzCreatePet has more.
+	// FuzzCreatePet has more bodies.
 	for _, body := range []string{`{}`, `{"petID":1}`, `{"petId":null}`, `{"petId":"1"}`, `{"petId":1.0}`, `{"petId":9223372036854775808}`} {
 		s.expect(t, postOrder(body), rejected(400, "validation_failed", "petId"))
 	}

@@ -13,13 +13,13 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// limited returns a response with the headers of a limit of 3 requests per minute.
+// limited returns a response with the header fields of a limit of 3 requests per minute.
 func limited(want wantResponse, remaining, window int) wantResponse {
 	return want.withHeader(`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, window))
 }
 
-// rateLimited is a 429 of the same limit. Retry-After is not earlier than the end of the
-// effective window (draft-ietf-httpapi-ratelimit-headers-11, section 6).
+// rateLimited returns a 429 of the same limit. Retry-After is not earlier than the end of the effective
+// window (draft-ietf-httpapi-ratelimit-headers-11, section 6).
 func rateLimited(retryAfter int) wantResponse {
 	return limited(rejected(429, "rate_limited"), 0, retryAfter).withHeader("Retry-After: " + strconv.Itoa(retryAfter))
 }

@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// The callers of a host that replaces the context of a request stay different ones.
+// If a host replaces the context of a request, the callers of requests still differ.
 func TestContextOfARequestCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)

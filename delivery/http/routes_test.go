@@ -16,7 +16,7 @@ import (
 	rest "example.com/petstore/delivery/http"
 )
 
-// allow has the header Allow of each path.
+// allow has the value of the header Allow for each path.
 var allow = map[string]string{
 	"/livez":                     "GET, HEAD, OPTIONS",
 	"/readyz":                    "GET, HEAD, OPTIONS",
@@ -114,10 +114,10 @@ func TestHeadReturnsHeadersOfGetWithoutBody(t *testing.T) {
 	}
 }
 
-// sunset is the published time from which getPet is removed.
+// sunset is the published time at which getPet is removed.
 var sunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 
-// deprecationHeaders are the headers of getPet for an id in the path.
+// deprecationHeaders returns the header fields of getPet for an id in the path.
 func deprecationHeaders(id any) []string {
 	return []string{
 		"Deprecation: @1764892800",
@@ -126,7 +126,7 @@ func deprecationHeaders(id any) []string {
 	}
 }
 
-// notDeprecated are the headers that other methods of the path do not have.
+// notDeprecated are the header fields that other methods of the path do not have.
 var notDeprecated = []string{"-Deprecation", "-Sunset", "-Link"}
 
 func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {

@@ -26,9 +26,9 @@ import (
 	"example.com/petstore/docs"
 )
 
-// A request is an HTTP request to a testServer. By default it has the server's API key
-// and, for a POST, the media type application/json. An element of header is "Name: value",
-// in which KEY stands for the API key, or "-Name" to remove a default.
+// A request is an HTTP request to a testServer. By default it has the API key of the server, and a POST has
+// the media type application/json. An element of header is "Name: value", in which KEY stands for the API
+// key, or "-Name", which removes a default.
 type request struct {
 	method, path string
 	header       []string
@@ -54,11 +54,11 @@ func newRequest(method, path string, header ...string) request {
 // A wantResponse is what a test expects of a response. Zero fields are not compared.
 type wantResponse struct {
 	status     int
-	code       string   // of the error
+	code       string   // the code of the error
 	message    []string // substrings of the message of the error
 	body       string
 	header     []string // "Name: value", or "-Name" for an absent header
-	absentText []string // must occur neither in the header nor in the body
+	absentText []string // texts that must occur neither in the header nor in the body
 }
 
 func ok(body string) wantResponse { return wantResponse{status: http.StatusOK, body: body} }
@@ -79,13 +79,13 @@ func (w wantResponse) withoutText(absent ...string) wantResponse {
 	return w
 }
 
-// A response is an http.Response whose body was read.
+// A response is an http.Response with its body.
 type response struct {
 	*http.Response
 	body []byte
 }
 
-// expect sends a request and checks the response against want and the rules of every response.
+// expect sends a request and checks the response against want and against the rules of every response.
 func (s *testServer) expect(t *testing.T, r request, want wantResponse) response {
 	t.Helper()
 	res := s.expectOnly(t, r, want)
@@ -96,8 +96,8 @@ func (s *testServer) expect(t *testing.T, r request, want wantResponse) response
 	return res
 }
 
-// expectOnly is expect without the rules of every response, for responses that a test changes or a
-// host sends.
+// expectOnly is expect without the rules of every response. It is for responses that a test changes or that
+// a host sends.
 func (s *testServer) expectOnly(t *testing.T, r request, want wantResponse) response {
 	t.Helper()
 	res, err := s.send(t.Context(), r)
@@ -181,7 +181,7 @@ type errorBody struct {
 	Status  int    `json:"status"`
 }
 
-// decodeError decodes an error, which must have no other members.
+// decodeError decodes an error. It must have no other members.
 func decodeError(t *testing.T, body []byte) (e errorBody) {
 	t.Helper()
 	if err := json.Unmarshal(body, &e, json.RejectUnknownMembers(true)); err != nil {
@@ -225,7 +225,7 @@ func (s *testServer) checkRules(t *testing.T, res response) {
 		"Allow":            status == http.StatusMethodNotAllowed || status == http.StatusNoContent && res.Request.Method == http.MethodOptions,
 		"WWW-Authenticate": status == http.StatusUnauthorized,
 	} {
-		if value := res.Header.Get(name); (value != "") != want && status != http.StatusForbidden { // which may have a challenge
+		if value := res.Header.Get(name); (value != "") != want && status != http.StatusForbidden { // a 403 may have a challenge
 			t.Errorf("got status %d with %s %q", status, name, value)
 		}
 	}
@@ -272,8 +272,8 @@ func documentedOperations() (all []request) {
 	return all
 }
 
-// checkContract checks a response against the document. The response to an operation that
-// is not documented must be a 404 or a 405.
+// checkContract checks a response against the document. If the operation is not documented, the response
+// must be a 404 or a 405.
 func (s *testServer) checkContract(t *testing.T, res response) {
 	t.Helper()
 	path, inAPI := strings.CutPrefix(res.Request.URL.Path, s.prefix)
@@ -287,7 +287,7 @@ func (s *testServer) checkContract(t *testing.T, res response) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	var route *routers.Route // unlike the routers of kin-openapi this ignores no trailing slash
+	var route *routers.Route // unlike the routers of kin-openapi, this one ignores no trailing slash
 	for template, item := range document().Paths.Map() {
 		pattern := regexp.MustCompile("^" + pathParameter.ReplaceAllString(template, "[^/]+") + "$")
 		if template != path && document().Paths.Value(path) != nil { // a path without parameters is matched first
@@ -318,7 +318,8 @@ func (s *testServer) checkContract(t *testing.T, res response) {
 		return
 	}
 
-	// Some of the documented headers are optional. There are no others but those of all responses.
+	// Some of the documented header fields are optional. Other header fields must be among those of all
+	// responses.
 	allowed := []string{"Cache-Control", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options", "Connection"}
 	for name := range route.Operation.Responses.Status(res.StatusCode).Value.Headers {
 		allowed = append(allowed, http.CanonicalHeaderKey(name))

@@ -66,7 +66,8 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	}
 	s.expectOnly(t, newRequest(http.MethodDelete, "/livez"), unavailable)
 	s.expectOnly(t, get("/v1/pets/1", otherOrigin), unavailable.withHeader(deprecationHeaders(1)...).withHeader(originNotAllowed))
-	// A browser sends the request only if the preflight has a 2xx status (Fetch, section 4.8).
+	// After a preflight, a browser sends the request only if the preflight has a 2xx status (Fetch, section
+	// 4.8).
 	s.expectOnly(t, newRequest(http.MethodOptions, "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
 	startup.SetHandler(s.engine(t))
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
@@ -92,7 +93,7 @@ func TestMain(m *testing.M) {
 
 var check = testkit.Check
 
-// noon is the initial time of every test's clock.
+// noon is the initial time of each test clock.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // A clock is a time that changes only when set.
@@ -108,11 +109,10 @@ type logClock struct{ clock *clock }
 func (c logClock) Now() time.Time                         { return c.clock.now() }
 func (c logClock) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
 
-// A testServer is the API with its use cases on a database of its own, served over
-// loopback.
+// A testServer is the API with its use cases on a database of its own, on a loopback address.
 type testServer struct {
-	url      string // of the server
-	prefix   string // of the API
+	url      string // the URL of the server
+	prefix   string // the prefix of the API
 	key      string // a valid API key
 	database enginetest.Database
 	store    *repository.Store
@@ -123,8 +123,8 @@ type testServer struct {
 	log      *observer.ObservedLogs
 	logger   *zap.Logger
 	client   *http.Client
-	metrics  *prometheus.Registry // of the last API
-	handler  *gin.Engine          // of newFuzzServer
+	metrics  *prometheus.Registry // the metrics of the last API
+	handler  *gin.Engine          // the handler of newFuzzServer
 }
 
 // newTestServer returns a server that runs until the test ends.
@@ -169,7 +169,7 @@ func (p callingPets) Create(ctx context.Context, _ domain.NewPet, _ domain.Idemp
 	return pet, false, err
 }
 
-// untilDone is a call that blocks until the context of a request ends.
+// untilDone is a call that blocks until the context of its request ends.
 func untilDone(ctx context.Context) error {
 	<-ctx.Done()
 	return domain.Unavailable(ctx.Err())
@@ -230,7 +230,7 @@ func (s *testServer) engine(t testing.TB, options ...option) *gin.Engine {
 	return engine
 }
 
-// start serves handler with httptest. The client follows no redirects.
+// start serves handler with httptest. The client does not follow redirects.
 func (s *testServer) start(t *testing.T, handler http.Handler) {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -240,7 +240,7 @@ func (s *testServer) start(t *testing.T, handler http.Handler) {
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
-// startHost serves an API that a host has mounted on its engine.
+// startHost serves an API on the engine of a host.
 func (s *testServer) startHost(t *testing.T, engine *gin.Engine, api *rest.API, middleware ...gin.HandlerFunc) {
 	t.Helper()
 	check(t, api.Mount(engine.Group(s.prefix), middleware...))
@@ -252,8 +252,8 @@ var longTimeouts = server.Timeouts{
 	ReadHeader: time.Minute, Read: time.Minute, Write: time.Minute, Idle: time.Minute, Shutdown: time.Minute,
 }
 
-// serve serves handler with server.Serve until stop is called or the test ends. The test fails for an
-// error of Serve that it does not receive from served.
+// serve serves handler with server.Serve until stop is called or the test ends. If Serve returns an error
+// that the test does not receive from served, the test fails.
 func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -309,8 +309,8 @@ func newFuzzServer(f *testing.F) *testServer {
 	return s
 }
 
-// roundTrip serves a request, also one that net/http would not send. It fails the test for a status
-// of 500 or more.
+// roundTrip serves a request, also one that net/http would not send. A status of 500 or more fails the
+// test.
 func (s *testServer) roundTrip(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
 	header.Set("Authorization", "Bearer "+s.key)
@@ -323,12 +323,12 @@ func (s *testServer) roundTrip(t *testing.T, method, path, query, body string, h
 	if w.Code >= http.StatusInternalServerError {
 		t.Fatalf("got status %d: %s\n%v", w.Code, w.Body, s.log.TakeAll())
 	}
-	s.log.TakeAll() // bound the memory
+	s.log.TakeAll() // limits the memory of the log
 	return w
 }
 
-// wantError expects the error with a code. Its message must have these rules, or begin each rule with
-// these fields, and no others, unless there are none.
+// wantError expects an error with a code. If there are rules, the message must have exactly these rules, or
+// one rule for each of these fields.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, code string, rules []string) {
 	t.Helper()
 	e := decodeError(t, w.Body.Bytes())

@@ -42,7 +42,7 @@ func (l listener) Accept() (net.Conn, error) { return l.accept() }
 
 var errBroken = errors.New("the listener is broken")
 
-// breaking returns a listener that fails with errBroken, and not with net.ErrClosed, once it is closed.
+// breaking returns a listener that fails with errBroken instead of net.ErrClosed after it was closed.
 func breaking(inner net.Listener) net.Listener {
 	return listener{inner, func() (net.Conn, error) {
 		conn, err := inner.Accept()
@@ -53,7 +53,7 @@ func breaking(inner net.Listener) net.Listener {
 	}}
 }
 
-// serve serves requests until stop is called. Its timeouts do not expire in a test.
+// serve serves requests until stop is called. Its timeouts do not expire during a test.
 func serve(t *testing.T, l net.Listener, handler http.Handler, delay time.Duration, log *zap.Logger) (stop context.CancelFunc, served <-chan error) {
 	t.Helper()
 	const long = 20 * time.Second
@@ -66,7 +66,7 @@ func serve(t *testing.T, l net.Listener, handler http.Handler, delay time.Durati
 	return stop, done
 }
 
-// get requests a path and returns the body of the response, and whether the connection is closed after it.
+// get requests a path. It returns the body of the response, and whether the connection is closed after it.
 func get(t *testing.T, client http.RoundTripper, url string) (body string, closed bool, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -141,13 +141,13 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 	}
 }
 
-// Serve does not return the error of the listener, which it has closed itself.
+// Serve does not return the error of the listener that it has closed itself.
 func TestShutdownWaitsForARequestThatLastsLongerThanIdleConnections(t *testing.T) {
 	t.Parallel()
 	inner, started := listenLoopback(t), make(chan struct{})
 	stop, served := serve(t, breaking(inner), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(started)
-		time.Sleep(time.Second) // idle connections are closed after half of it
+		time.Sleep(time.Second) // idle connections are closed after half a second
 		_, _ = io.WriteString(w, "done")
 	}), 0, zap.NewNop())
 	go func() { <-started; stop() }()
@@ -174,7 +174,7 @@ func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := get(t, client, "https://"+inner.Addr().String()); err != nil { // its response follows the settings (RFC 9113, section 3.4)
+	if _, _, err := get(t, client, "https://"+inner.Addr().String()); err != nil { // the response follows the settings (RFC 9113, section 3.4)
 		t.Fatal(err)
 	}
 	if got := client.Available(); got != 100 {
@@ -202,7 +202,7 @@ func connPair(listener net.Listener) (accepted, dialled net.Conn, stop func(), e
 
 func TestConnectionsConformToNetConn(t *testing.T) {
 	t.Parallel()
-	listener := server.LimitConnections(listenLoopback(t), 1) // a second pair needs that the first was closed
+	listener := server.LimitConnections(listenLoopback(t), 1) // a second pair is possible only after the first is closed
 	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return connPair(listener) })
 }
 
@@ -225,5 +225,5 @@ func TestClosedListenerAcceptsNoMoreAtItsLimit(t *testing.T) {
 	if err := <-accepted; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want %v", err, net.ErrClosed)
 	}
-	_ = limited.Close() // as net/http does, too
+	_ = limited.Close() // net/http closes a connection twice, too
 }

@@ -122,9 +122,9 @@ func TestConditionAndRangeAreThoseOfTheEncodedFile(t *testing.T) {
 	}
 }
 
-// Not parallel: it counts the allocations of the process. A gzip writer allocates 800 kB. What
-// a request allocates is in memory for as long as its client does not read the response: the buffer
-// of io.Copy, of 32 KiB.
+// This test is not parallel, because it counts the allocations of the process. A gzip writer allocates 800
+// kB, and io.Copy a buffer of 32 KiB. What a request allocates stays in memory until its client has read
+// the response.
 func TestResponsesAreSentFromSharedMemory(t *testing.T) {
 	engine := newEngine(t, "")
 	for _, path := range []string{"/openapi.json", "/swagger/index.html", "/swagger/swagger-ui-bundle.js"} {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// gin-swagger has no option for the title of the host and these additions, which replace parts of its page. The package browser in the folder
-// test shows that the page has no script that its policy forbids, but loads no icon and follows no link.
+// gin-swagger has no options for the title and for these additions. They replace parts of its page. The
+// tests in the folder test/browser show that the page runs no script that its policy forbids, but they load
+// no icon and follow no link.
 func TestPageHasItsAdditions(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")

@@ -13,7 +13,7 @@ import (
 
 func TestAppendJSONMatchesMarshal(t *testing.T) {
 	t.Parallel()
-	var samples []Record // without the names of fields, so that a new field needs a value here
+	var samples []Record // without field names, so that a new field needs a value here
 	names := []string{"Rex", "", `"quoted" \\`, "<b>&amp;</b>", "\u2028\u2029", "日本語 🐕", "tab\tnew\nline\x00\x1f\x7f"}
 	for _, number := range []int64{0, 1, -1, 42, math.MaxInt64, math.MinInt64} {
 		for _, name := range names {
