@@ -61,7 +61,8 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 	})
 }
 
-// The changes of another process, and of a transaction that no operation makes, as of an import, count, too.
+// Changes of another process count, and so do changes of a transaction that no operation makes, such as an
+// import.
 func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)
@@ -74,7 +75,7 @@ func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 		testkit.Equal(t, "replayed", i == 1, replayed)
 	}
 	testkit.Check(t, other.Store().InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, slices.Repeat([]domain.NewPet{rex}, 150)) // more than a page
+		_, err := r.Pets.Create(ctx, slices.Repeat([]domain.NewPet{rex}, 150)) // more animals than a page has
 		return err
 	}))
 	var changes []domain.Change
@@ -82,7 +83,7 @@ func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	follow := func(after int64, n int) error {
 		changes = nil
 		return service.Follow(t.Context(), after, func(ctx context.Context, change domain.Change) error {
-			if changes = append(changes, change); len(changes) == 151 { // while it follows
+			if changes = append(changes, change); len(changes) == 151 { // the other process adds while Follow runs
 				_, _, err := other.Orders().Place(ctx, 7, domain.IdempotencyKey{})
 				testkit.Check(t, err)
 			}

@@ -22,8 +22,8 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// Mount the API on an engine of the host, under a prefix and after middleware. Unknown paths and
-// unsupported methods of the engine get the error format of the API.
+// Mount the API on an engine of the host, under a prefix and after middleware. For unknown paths and
+// unsupported methods, the engine returns errors in the format of the API.
 func Example() {
 	service, remove := openService(petstore.Options{})
 	defer remove()
@@ -54,8 +54,8 @@ func Example() {
 	// {"code":"method_not_allowed","message":"this path does not support the method PUT, see the header Allow","status":405}
 }
 
-// The document has the title and the authentication of the host, and the address of the API relative
-// to its own.
+// The document has the title and the authentication of the host. The address of the API is relative to the
+// address of the document.
 func Example_documentation() {
 	service, remove := openService(petstore.Options{
 		API: rest.Options{Authenticate: func(c *gin.Context) (string, error) { return c.Cookie("session") }},
@@ -87,8 +87,7 @@ func Example_documentation() {
 	// "name": "session",
 }
 
-// Serve the changes of animals and orders. EndStreams makes the streams of changes end at Shutdown,
-// which would wait for them.
+// Serve the changes of animals and orders. Shutdown waits for streams of changes, so EndStreams ends them.
 func ExampleOptions_recordChanges() {
 	service, remove := openService(petstore.Options{
 		RecordChanges: true,
@@ -118,9 +117,9 @@ func ExampleOptions_recordChanges() {
 	// 200 OK <nil>
 }
 
-// Replace API keys by sessions of the host. Its middleware stores who the user is, and the
-// Authenticator decides in the error format of the API. The name that it returns is logged as the
-// caller and scopes idempotency keys.
+// Replace API keys by sessions of the host. Its middleware stores who the user is. The Authenticator
+// decides, and returns errors in the format of the API. The name that it returns is logged as the caller
+// and separates idempotency keys.
 func ExampleNew_authenticate() {
 	service, remove := openService(petstore.Options{API: rest.Options{Authenticate: authenticate}})
 	defer remove()
@@ -162,7 +161,7 @@ func authenticate(c *gin.Context) (caller string, err error) {
 	return user, nil
 }
 
-// Use the catalogue from Go code, and follow the changes of all who use it.
+// Use the catalogue from Go code, and follow the changes that any user makes.
 func ExampleService_Follow() {
 	service, remove := openService(petstore.Options{RecordChanges: true})
 	defer remove()
@@ -195,7 +194,7 @@ func ExampleService_Follow() {
 
 // A shop is a host that follows the changes until an order is placed.
 type shop struct {
-	position int64 // Seq of the last change that it has handled
+	position int64 // the Seq of the last change that was handled
 	stop     func()
 }
 

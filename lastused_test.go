@@ -30,7 +30,8 @@ func TestKeyUsesAreStoredOnClose(t *testing.T) {
 	}
 }
 
-// TestFirstFailedWriteOfKeyUsesIsLogged: with requests that only read, no other error says that writes fail.
+// TestFirstFailedWriteOfKeyUsesIsLogged sends only requests that read. No other error says that writes
+// fail.
 func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 	t.Parallel()
 	database := enginetest.Database{Driver: enginetest.SQLite, DSN: filepath.Join(t.TempDir(), "pets.db")}

@@ -36,7 +36,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	if _, err := first.Keys().Create(t.Context(), "till", time.Hour, ""); err != nil {
 		t.Fatal(err)
 	}
-	want := func(want map[string]bool) { // docs/metrics.md is compared with all
+	want := func(want map[string]bool) { // another test compares docs/metrics.md with all metrics
 		t.Helper()
 		names := metricNames(t, registry)
 		for name, registered := range want {
@@ -60,7 +60,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
-	want(map[string]bool{waiting: true}) // of the second service, after a second Close of the first
+	want(map[string]bool{waiting: true}) // the metric of the second service, after a second Close of the first
 
 	engine := gin.New()
 	testkit.Check(t, errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))))

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newService returns a service that is closed when the test ends.
+// newService returns a service. It is closed when the test ends.
 func newService(t *testing.T, e engine.Engine, o petstore.Options) *petstore.Service {
 	t.Helper()
 	service, err := petstore.New(t.Context(), e, o)

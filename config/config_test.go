@@ -47,7 +47,7 @@ func defaults(t *testing.T) Config {
 }
 
 func TestMain(m *testing.M) {
-	for _, entry := range os.Environ() { // the settings of the caller
+	for _, entry := range os.Environ() { // remove the settings of the environment of the tests
 		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "PETSTORE_") {
 			_ = os.Unsetenv(name) // fails only for an invalid name
 		}

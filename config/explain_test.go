@@ -119,7 +119,7 @@ func TestErrorsAndExplanationsHideSecrets(t *testing.T) {
 	}
 }
 
-// TestFileMustBeAConfiguration shows those of a file.
+// TestFileMustBeAConfiguration has the unknown settings in a file.
 func TestUnknownSettingsAreRejected(t *testing.T) {
 	const list = "no such setting; petstore config lists all"
 	for name, remedy := range map[string]string{

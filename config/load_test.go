@@ -86,7 +86,7 @@ database:
 	}
 }
 
-// TestInvalidValuesAreRejected has the texts that are none.
+// TestInvalidValuesAreRejected has the texts that are no durations.
 func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
@@ -212,7 +212,7 @@ func TestNoFileAndEmptyFilesHoldTheDefaults(t *testing.T) {
 func TestOtherVariablesAreIgnored(t *testing.T) {
 	for _, name := range []string{
 		"LOG_LEVEL", "PETSTORE_TEST_POSTGRES_DSN",
-		// of a Kubernetes service named petstore, petstore-admin or petstore-api
+		// Kubernetes sets these variables for a service named petstore, petstore-admin or petstore-api.
 		"PETSTORE_SERVICE_HOST", "PETSTORE_SERVICE_PORT_HTTP", "PETSTORE_PORT", "PETSTORE_PORT_80_TCP", "PETSTORE_ADMIN_SERVICE_HOST",
 		"PETSTORE_ADMIN_SERVICE_PORT", "PETSTORE_ADMIN_SERVICE_PORT_WEB", "PETSTORE_ADMIN_PORT", "PETSTORE_API_PORT_80_TCP_ADDR",
 	} {
@@ -239,7 +239,7 @@ func TestSecretIsReadFromFile(t *testing.T) {
 	)
 }
 
-// FuzzFile loads a file with any text. The settings are valid, or each problem is one line.
+// FuzzFile loads a file with any text. Either the settings are valid, or each problem is one line.
 func FuzzFile(f *testing.F) {
 	example, err := os.ReadFile("petstore.example.yaml")
 	check(f, err)

@@ -13,7 +13,7 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 	t.Parallel()
 	key := apikey.Generate()
 	for _, test := range []struct {
-		keys      string // with the same rule
+		keys      string // the names of settings with the same rule
 		remedy    string
 		good, bad []string
 	}{
@@ -79,7 +79,7 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		{
 			"cors.allowed_origins", remedies["pageorigin"],
 			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com, http://localhost:*", "capacitor://localhost"},
-			[]string{ // see the test of rest.New
+			[]string{ // the test of rest.New has more
 				"null", "https://shop*.example.com", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443",
 			},
 		},
@@ -169,7 +169,7 @@ func TestSettingsAreCheckedTogether(t *testing.T) {
 			if got, err := Load(options); err != nil || got.Database.Driver != "postgres" {
 				t.Errorf("%v: got the driver %s and %v, want postgres", options.Overrides, got.Database.Driver, err)
 			}
-			delete(options.Overrides, "database.driver") // it follows from the DSN
+			delete(options.Overrides, "database.driver") // the driver follows from the DSN
 		}
 	}
 	file := writeConfig(t, "server: {write_timeout: 60}")

@@ -76,7 +76,7 @@ func TestYAMLIsTheSameDocument(t *testing.T) {
 	check(t, err)
 	var got map[string]any
 	check(t, yaml.Unmarshal(text, &got))
-	again, err := json.Marshal(got) // which has the types of JSON for numbers
+	again, err := json.Marshal(got) // decoded JSON has the types of JSON for numbers
 	check(t, err)
 	if diff := gocmp.Diff(decode(t, inJSON), decode(t, again)); diff != "" {
 		t.Errorf("(-JSON +YAML):\n%s", diff)
@@ -143,8 +143,7 @@ func decode(t *testing.T, text []byte) (decoded map[string]any) {
 	return decoded
 }
 
-// oasdiff, which make lint runs, compares schemas and parameters, but does not report a
-// response that is missing.
+// make lint runs oasdiff. It compares schemas and parameters, but does not report a missing response.
 func TestDocumentHasEveryResponseOfTheContract(t *testing.T) {
 	t.Parallel()
 	contract, err := openapi3.NewLoader().LoadFromFile("contract.yaml")

@@ -19,7 +19,7 @@ func readPage(t *testing.T, path string) string {
 	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(string(text), "")
 }
 
-// headings returns the anchors of the headings of a page, as GitHub makes them.
+// headings returns the anchors of the headings of a page, as GitHub generates them.
 func headings(page string) (anchors []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
 		anchor := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -67,7 +67,7 @@ func TestErrorPageHasTheCodesOfTheDocument(t *testing.T) {
 	for _, name := range []string{"components", "schemas", "Error", "properties", "code"} {
 		schema = schema[name].(map[string]any)
 	}
-	statuses := map[string]string{} // of the codes that an operation returns
+	statuses := map[string]string{} // by code: the statuses that an operation returns
 	for _, example := range regexp.MustCompile(`"code": "(\w+)",\s+"message": .*,\s+"status": (\d+)`).FindAllStringSubmatch(string(text), -1) {
 		statuses[example[1]] = example[2]
 	}

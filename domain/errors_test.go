@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// wantError tests the kind, the code and the message of the error of a value.
+// wantError tests the kind, the code and the message of the error for a value.
 func wantError(t *testing.T, value string, err error, kind domain.Kind, code domain.Code, message string) {
 	t.Helper()
 	if diff := cmp.Diff(error(&domain.Error{Kind: kind, Code: code, Message: message}), err); diff != "" {
@@ -19,7 +19,7 @@ func wantError(t *testing.T, value string, err error, kind domain.Kind, code dom
 	}
 }
 
-// checkRule expects no error of valid values, and an ErrInvalid with the rule of the others.
+// checkRule expects no error for valid values, and an ErrInvalid with the rule for invalid values.
 func checkRule(t *testing.T, code domain.Code, rule string, valid, invalid []error) {
 	t.Helper()
 	for i, err := range valid {

@@ -12,7 +12,7 @@ import (
 
 const module = "example.com/petstore/"
 
-// imports lists the packages of the module that each package may import; nil allows all.
+// imports lists, for each package, the packages of the module that it may import. nil allows all.
 var imports = map[string][]string{
 	"cmd/petstore":                    {"cmd/petstore/internal/cli"},
 	"cmd/petstore/internal/cli":       nil,
@@ -98,8 +98,9 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
-// ofTests matches packages for tests, driver the database drivers, and engine the packages that may import one, so that an
-// embedder links only the engines that it imports. cmd/bench imports drivers for its reference servers.
+// ofTests matches packages for tests, driver matches database drivers, and engine matches the packages that
+// may import drivers. So an embedder links only the engines that it imports. cmd/bench imports drivers for
+// its reference servers.
 var (
 	ofTests = regexp.MustCompile(`(^internal/test/|^repository/.*test$)`)
 	driver  = regexp.MustCompile(`^(gorm\.io/driver/|.*sqlite|.*/pgx|.*lib/pq)`)

@@ -19,14 +19,14 @@ func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
 	must[bool](t)(s.changes.Begin(t.Context()))
 	s.addPets(t, 1500)
 	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Changes.End(ctx) // as an End that is interrupted, which leaves 500
+		_, err := r.Changes.End(ctx) // an interrupted End, too, leaves 500 changes
 		return err
 	}))
 	if !must[bool](t)(s.changes.Begin(t.Context())) || must[bool](t)(s.changes.Begin(t.Context())) {
 		t.Error("want that only the first call begins to record")
 	}
 	s.addPets(t, 3500)
-	s.now = time.Now() // that of the database
+	s.now = time.Now() // the time of the database
 	wantCount := func(want int64) {
 		t.Helper()
 		if n := must[int64](t)(s.Changes().Count(t.Context())); n != want {
@@ -44,10 +44,11 @@ func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
 	wantCount(0)
 }
 
-// TestPositionIsOldEnoughForStalePages: a page may lack what another process has just committed.
+// TestPositionIsOldEnoughForStalePages expects an old position, because a page may lack what another
+// process has just committed.
 func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 	t.Parallel()
-	database := sqliteDatabase(t) // within synctest nothing may wait for a network, as PostgreSQL does
+	database := sqliteDatabase(t) // in synctest nothing may wait for a network, as PostgreSQL does
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStoreOf(t, database)
 		changes := usecase.NewChanges(s, s.Changes(), s.clock, time.Second)
@@ -69,14 +70,14 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 		s.addPets(t, 1)
 		want(begin)
 		time.Sleep(time.Nanosecond)
-		want(begin) // the last position that was read a second before
+		want(begin) // the last position that was read at least a second before
 		time.Sleep(time.Second)
 		want(begin + 2)
 
 		must[bool](t)(s.changes.End(t.Context()))
 		must[bool](t)(s.changes.Begin(t.Context()))
 		time.Sleep(time.Second)
-		want(0) // none of an earlier recording
+		want(0) // a position of an earlier recording is not used
 		time.Sleep(time.Second)
 		want(must[int64](t)(s.changes.Last(t.Context())))
 	})

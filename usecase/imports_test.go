@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// namesOf returns the next of Run for a file with these names.
+// namesOf returns the Source of a file with these names.
 func namesOf(names ...string) usecase.Source {
 	return func(n int) (pets []domain.Pet, err error) {
 		if n > len(names) {

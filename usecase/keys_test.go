@@ -50,7 +50,7 @@ func TestInvalidKeysReturnOneError(t *testing.T) {
 	s.wantValid(t, true, secret)
 
 	check(t, s.Close())
-	s.wantValid(t, false, "petstore_"+strings.Repeat("0", 49)) // is malformed, and rejected without a query, which would fail
+	s.wantValid(t, false, "petstore_"+strings.Repeat("0", 49)) // a malformed key is rejected without a query, which would fail
 	_, err := s.keys.Authenticate(t.Context(), apikey.Generate())
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 }
@@ -83,7 +83,7 @@ func TestFirstOrImportedKeyIsCreatedOnce(t *testing.T) {
 	s.wantValid(t, false, secret)
 }
 
-// A read-only key of version 7 has the scopes to read.
+// A read-only key of schema version 7 gets the scopes to read.
 func TestMigrationKeepsWhatAKeyMayDo(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -206,7 +206,7 @@ func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 	}
 	s.database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
 	for i, use := range []struct{ at, want time.Duration }{
-		{0, 0}, // is written again
+		{0, 0}, // the use is written again
 		{apikey.UseInterval - time.Millisecond, 0},
 		{apikey.UseInterval, apikey.UseInterval},
 		{time.Hour, time.Hour},

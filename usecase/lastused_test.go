@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Uses that are not written must not use memory without limit.
+// If uses cannot be written, they must not use unlimited memory.
 func TestPendingUsesAreLimited(t *testing.T) {
 	t.Parallel()
 	var uses lastUsedTracker

@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// keyOf returns the idempotency key of a caller.
+// keyOf returns an idempotency key of a caller.
 func keyOf(caller, value string) domain.IdempotencyKey {
 	return domain.IdempotencyKey{Caller: caller, Value: value}
 }
@@ -24,7 +24,7 @@ func TestRetryAddsNothing(t *testing.T) {
 	for i, step := range []struct {
 		pet  domain.NewPet
 		key  domain.IdempotencyKey
-		want int64 // the id, an earlier one for a replay
+		want int64 // the id; for a replay, the id of the first request
 	}{
 		{rex, keyOf("1", "k"), 1},
 		{rex, keyOf("1", "k"), 1},
@@ -45,7 +45,7 @@ func TestRetryAddsNothing(t *testing.T) {
 	s.wantNames(t, "Rex", "Rex", "Rex", "Rex", "Tom")
 }
 
-// create adds Rex, and reports whether that is a replay.
+// create adds Rex, and reports whether the result is a replay.
 func (s *testStore) create(t *testing.T, key string) (replayed bool) {
 	t.Helper()
 	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", key))
@@ -94,9 +94,9 @@ func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
 	s.wantNames(t, "Rex")
 }
 
-// The next version of the program reads the stored results, and compares the fingerprint of the
-// values of a request, whose form last changed before the first release. Do not change an expected
-// text: a new field of domain.NewPet is omitted if it is empty, or retries of requests before an
+// The next version of the program reads the stored results. It also compares the fingerprint of the values
+// of a request. The form of these values last changed before the first release. Do not change an expected
+// text: if a new field of domain.NewPet were not omitted when empty, retries of requests from before an
 // upgrade would be rejected.
 func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestRetryIsReplayedWhateverTheClock(t *testing.T) {
 	pet := s.add(t, "")
 	for i, jump := range []time.Duration{0, 25 * time.Hour, -25 * time.Hour, 0} {
 		s.now = noon.Add(jump)
-		s.create(t, jump.String()) // removes the claims that have expired
+		s.create(t, jump.String()) // removes expired claims
 		order, replayed, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
 		if err != nil || order.ID != 1 || replayed != (i > 0) {
 			t.Errorf("with the clock set by %s: got %+v, replayed %t and %v", jump, order, replayed, err)

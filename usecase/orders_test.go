@@ -31,8 +31,8 @@ func (s *testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 	}
 }
 
-// delivery/http, storetest and test/linearizability show the other rules of orders: which
-// animal can be ordered, retries, and concurrent calls.
+// The other rules of orders are tested in delivery/http, storetest and test/linearizability: which animal
+// can be ordered, retries, and concurrent calls.
 func TestOrderChangesItsAnimal(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -75,8 +75,8 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 	wantError(t, err, domain.ErrConflict, "pet_not_available")
 }
 
-// The statuses of an order and its animal can only disagree if something else than this
-// program changed them. Cancel then changes neither.
+// The statuses of an order and of its animal can only disagree if another program has changed them. Cancel
+// then changes neither.
 func TestCancelRejectsInconsistentPet(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)

@@ -113,7 +113,7 @@ func TestDeleteRemovesUnlessTheAnimalDoesNotMatch(t *testing.T) {
 	}
 }
 
-// Of an animal with an order that is not cancelled, the order determines the status.
+// If an animal has an order that is not cancelled, the order determines its status.
 func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -143,7 +143,7 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 	}
 }
 
-// No engine lets another transaction change an animal between the statements of one.
+// No engine lets another transaction change an animal between the statements of a transaction.
 func TestAnimalThatAnotherTransactionChangesIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -154,7 +154,7 @@ func TestAnimalThatAnotherTransactionChangesIsUnavailable(t *testing.T) {
 	wantError(t, pets.Delete(t.Context(), 1, nil), domain.ErrUnavailable, domain.CodeUnavailable)
 }
 
-// changedMeanwhile is a store whose animals another transaction changes after each read.
+// changedMeanwhile is a store in which another transaction changes an animal after each read of it.
 type changedMeanwhile struct{ *repository.Store }
 
 func (s changedMeanwhile) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {

@@ -16,7 +16,7 @@ func (s *testStore) allOrders(t *testing.T) []domain.Order {
 	return must[domain.Page[domain.Order]](t)(s.Orders().List(t.Context(), q)).Items
 }
 
-// seeded returns a new store with the animals and orders of a seed, added in batches.
+// seeded returns a new store with the animals and orders of a seed. They were added in batches.
 func seeded(t *testing.T, seed uint64, batches ...int) *testStore {
 	t.Helper()
 	s := newTestStore(t)

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 type testStore struct {
 	*repository.Store
 	database enginetest.Database
-	now      time.Time // of the clock, which a test may set
+	now      time.Time // the time of the clock, which a test may set
 	pets     *usecase.Pets
 	orders   *usecase.Orders
 	keys     *usecase.Keys
@@ -59,7 +59,7 @@ func newTestStoreOf(t *testing.T, database enginetest.Database) *testStore {
 	return s
 }
 
-// sqliteDatabase returns a new database of SQLite, also while the tests run with PostgreSQL.
+// sqliteDatabase returns a new SQLite database, also while the tests run with PostgreSQL.
 func sqliteDatabase(t *testing.T) enginetest.Database {
 	return enginetest.Database{Driver: enginetest.SQLite, DSN: filepath.Join(t.TempDir(), "pets.db")}
 }

@@ -20,7 +20,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// The format is golang.org/design/14313-benchmark-format.
+// The format is defined in golang.org/design/14313-benchmark-format.
 func TestResultIsWrittenAsBenchmark(t *testing.T) {
 	t.Parallel()
 	r := result{requests: 40_000, rate: 20_000, mean: 3 * time.Millisecond, p99: 8 * time.Millisecond, cpu: 38 * time.Microsecond}
@@ -114,12 +114,12 @@ func TestClientsSendTheRequests(t *testing.T) {
 			defer service.Close()
 			s := &server{host: strings.TrimPrefix(service.URL, "http://"), store: store{key: "key"}}
 			got, err := client(t.Context(), r, s, 1)
-			sent := int(gets.Load() + posts.Load()) // wrk does not count the request that is open at its end
+			sent := int(gets.Load() + posts.Load()) // wrk does not count the request that is in progress at its end
 			share := 100 * int(posts.Load()) / max(sent, 1)
 			if err != nil || got.requests != sent && got.requests != sent-1 || share < r.request.posts-20 || share > r.request.posts+20 {
 				t.Fatalf("got %+v, %v, of %d requests, of which %d %% are POSTs", got, err, sent, share)
 			}
-			s.key = "" // an invalid request
+			s.key = "" // makes the request invalid
 			if got, err := client(t.Context(), r, s, 1); r.request.posts == 0 && err == nil {
 				t.Errorf("got %+v of failed requests, want an error", got)
 			}
@@ -140,7 +140,7 @@ func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
 		args    []string
 		wantErr string
 		rows    int
-		want    string // the labels of the first row
+		want    string // the labels of the servers of the first row
 	}{
 		{args: []string{"all"}, wantErr: "unexpected argument; use flags only"},
 		{args: []string{"-only", "^list"}, wantErr: "-only ^list matches no row; see docs/benchmarks.md for the names"},
@@ -203,7 +203,8 @@ func TestReferenceServesPets(t *testing.T) {
 	}
 }
 
-// TestStoreIsOfItsProgram expects that the program that is to serve a store creates it: another version has another schema.
+// TestStoreIsOfItsProgram expects that the program that serves a store also creates it, because another
+// version may have another schema.
 func TestStoreIsOfItsProgram(t *testing.T) {
 	t.Parallel()
 	b := &bench{scratch: t.TempDir(), options: options{petstore: "/missing"}}

@@ -17,8 +17,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// read reads all rows of a text. It describes each row as its line and rule, or its line and
-// animal, and the error that ends reading as "error: …".
+// read reads all rows of a text. It describes a row by its line and its rule or animal. The last element is
+// the error that ends reading, as "error: …".
 func read(text string, format file.Format) []string {
 	var found []string
 	rows := file.NewReader(strings.NewReader(text), format, false)
@@ -44,7 +44,7 @@ const (
 	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
 )
 
-// A readCase is a text and what read returns of it.
+// A readCase is a text and the result of read.
 type readCase struct {
 	text string
 	want []string
@@ -146,7 +146,7 @@ func TestFormatFollowsTheExtension(t *testing.T) {
 	}
 }
 
-// The test is not parallel: the memory of other tests would count.
+// The test is not parallel, because the memory of other tests would count.
 func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
 	var members strings.Builder
 	for i := 0; members.Len() < file.MaxRow-100; i++ {
@@ -186,7 +186,7 @@ func FuzzReadNDJSON(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	for _, name := range []string{ // that need quotes in CSV, escapes in JSON, or mean something to other programs
+	for _, name := range []string{ // these names need quotes in CSV, escapes in JSON, or mean something to other programs
 		" Rex", "Rex ", `"Rex"`, `Rex "the dog"`, "Rex, Tom", ",", `"`, `""`, `\`, `\.`, "'Rex'", "犬🐶", "a\u200db", "\ufeffRex", "Rex\ufeff",
 		"=1+1", "+1", "-1", "@SUM(A1)", "Rex;Tom",
 		"<b>&amp;</b>", "a\u2028b", "null", "NULL", "0", "id", "a\u00a0b", "\ufffd", strings.Repeat("🐶", 200),
@@ -200,9 +200,9 @@ func FuzzReadNDJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkRead(t, text, file.NDJSON) })
 }
 
-// checkRead reads a text. Lines must increase, each row must be a part of the text, valid
-// animals must satisfy the rules, and must be read again after they were written. It returns how
-// many rows have as many fields as the header, and whether the text was read to its end.
+// checkRead reads a text. The lines must increase, and each row must be a part of the text. Valid animals
+// must satisfy the rules, and must be the same when they are written and read again. checkRead returns the
+// number of rows with as many fields as the header, and whether it has read the whole text.
 func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toEnd bool) {
 	t.Helper()
 	var pets []domain.Pet

@@ -17,7 +17,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// Each document must be that in the repository: its review shows what changes in the document.
+// Each generated document must equal the document in the repository, so that a review shows what changes in
+// it.
 func TestCommittedDocumentIsUpToDate(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("../openapi.json")
@@ -103,8 +104,8 @@ func TestRunRejectsWrongDirectory(t *testing.T) {
 	}
 }
 
-// copySources copies what the document is generated from, with the first old of a file replaced, and
-// returns its root.
+// copySources copies the files from which the document is generated, and replaces the first old in a file.
+// It returns the root of the copy.
 func copySources(t *testing.T, file, old, replacement string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -25,13 +25,13 @@ func TestGeneratedKeyHasPublishedFormat(t *testing.T) {
 	}
 }
 
-// withChecksum returns a key with the checksum that math/big computes, and whether it is padded.
+// withChecksum returns a key with the checksum that math/big computes, and whether the checksum is padded.
 func withChecksum(random string) (secret string, padded bool) {
 	sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
 	return "petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum, len(sum) < 6
 }
 
-// Issued keys stay valid. The checksum of characters outside the alphabet may be right.
+// Issued keys must stay valid. A key with characters outside the alphabet may have a correct checksum.
 func TestChecksumIsCRC32InBase62(t *testing.T) {
 	t.Parallel()
 	randoms := []string{strings.Repeat("0", 43), strings.Repeat("z", 43), strings.Repeat("Z", 43)}

@@ -40,7 +40,7 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 	}
 }
 
-// A field that a part of the way forgets would be lost without an error.
+// If a part of the import forgot a field, the field would be lost without an error.
 func TestImportStoresEveryFieldOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pets.csv", "pets.ndjson"} {
@@ -60,7 +60,7 @@ func TestImportStoresEveryFieldOfTheFile(t *testing.T) {
 		}
 		store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{})
 		check(t, err)
-		for ; pet.ID <= 2; pet.ID++ { // replaced, added
+		for ; pet.ID <= 2; pet.ID++ { // replaces animal 1, adds animal 2
 			got, err := store.Pets().Get(t.Context(), pet.ID)
 			testkit.Equal(t, name, pet, got, err)
 		}

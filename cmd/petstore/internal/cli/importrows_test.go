@@ -33,7 +33,7 @@ func wantStored(t *testing.T, dir string, pets, imports int) {
 	}
 }
 
-// writeRows writes pets.csv with rows for more than two transactions to a new folder.
+// writeRows writes pets.csv to a new folder. It has rows for more than two transactions.
 func writeRows(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -43,7 +43,7 @@ func writeRows(t *testing.T) (dir string) {
 
 const importedRows = 2500
 
-// A checkedImport is an import whose file was checked, and of which nothing was added.
+// A checkedImport is an import whose file was checked and that has added nothing yet.
 type checkedImport struct {
 	importRun
 	importer *usecase.Importer
@@ -72,7 +72,7 @@ func checkImport(t *testing.T, dir string) *checkedImport {
 	return i
 }
 
-// The file is changed between the two times that it is read.
+// The file is changed after it was checked and before it is read again.
 func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 	t.Parallel()
 	overwrite := func(text string, offset, whence int64) func(*os.File) error {
@@ -134,7 +134,7 @@ func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
 	dir := writeRows(t)
 	imports, errs := []*checkedImport{checkImport(t, dir), checkImport(t, dir), checkImport(t, dir)}, make([]error, 3)
 	var running sync.WaitGroup
-	for n, i := range imports { // all have found that nothing was imported
+	for n, i := range imports { // each import has found that nothing was imported
 		running.Go(func() { errs[n] = i.run(t.Context()) })
 	}
 	running.Wait()

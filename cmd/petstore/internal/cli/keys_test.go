@@ -12,14 +12,14 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// A script that sees an error would create a second key.
+// If the command failed, a script would create a second key.
 func TestPrintedKeyIsNoErrorIfItsIDCannotBeRead(t *testing.T) {
 	t.Parallel()
 	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{})
 	check(t, err)
 	defer func() { check(t, store.Close()) }()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // by a signal after the key was created
+	cancel() // as a signal after the key was created would do
 	var stdout, stderr strings.Builder
 	in := &invocation{Program: Program{Stdout: &stdout, Stderr: &stderr}}
 	check(t, in.printKey(ctx, usecase.NewKeys(store, store.Keys(), usecase.Now), 0, "secret", nil))

@@ -22,7 +22,7 @@ func wantError(t *testing.T, err error, end string) {
 	}
 }
 
-// wantFiles expects that dir has these files, by their names, with these texts.
+// wantFiles expects that dir has exactly the files in want, with their texts by name.
 func wantFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -72,7 +72,7 @@ func TestNewFileNeedsANameAndAFolder(t *testing.T) {
 	wantError(t, err, "the name of the file is empty")
 }
 
-// Each is complete when it gets the name, which only one does.
+// Each file is complete when it gets the name. Only one of them gets it.
 func TestWritersOfOneNewFileDoNotMeet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestWritersOfOneNewFileDoNotMeet(t *testing.T) {
 	first, err := createFile(path)
 	check(t, err)
 	publishFile(t, path, "second")
-	check(t, os.Rename(first.Name(), filepath.Join(dir, "moved"))) // as restore does
+	check(t, os.Rename(first.Name(), filepath.Join(dir, "moved"))) // restore moves a file in this way
 	first.discard()
 	wantFiles(t, dir, map[string]string{"*.csv": "second", "moved": ""})
 }

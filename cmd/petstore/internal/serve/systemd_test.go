@@ -15,7 +15,8 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// The socket is that of systemd. The test is not parallel: it sets environment variables.
+// The socket stands for the socket of systemd. The test is not parallel, because it sets environment
+// variables.
 func TestWatchdogIsFedUnlessAQueryHasNoAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify.sock")
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

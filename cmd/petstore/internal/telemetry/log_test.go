@@ -98,7 +98,7 @@ func TestLogWriterDropsLinesWhenItsBufferIsFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Close()
-		_ = out.Close() // returns no error
+		_ = out.Close() // Close returns no error
 		want = append(want, "dropped 2\n", "last\n")
 		if diff := cmp.Diff(want, <-lines); diff != "" {
 			t.Errorf("the log (-want +got)\n%s", diff)

@@ -34,7 +34,7 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	t.Cleanup(func() { _ = service.Close() })
 	descriptions := make(chan *prometheus.Desc)
 	go func() { registry.Describe(descriptions); close(descriptions) }()
-	want := map[string]string{} // the labels by name
+	want := map[string]string{} // the labels by name of the metric
 	for description := range descriptions {
 		pattern := regexp.MustCompile(`fqName: "((?:petstore|go_sql)_\w+)".* constLabels: {(\w*).* variableLabels: {(.*)}}`)
 		metric := pattern.FindStringSubmatch(description.String())
@@ -71,8 +71,8 @@ func TestMetricsPageHasTheKindsOfStoreErrors(t *testing.T) {
 	}
 }
 
-// rows returns the first two cells of the rows of docs/metrics.md whose first cell is in backquotes
-// and matches a pattern.
+// rows returns the first two cells of the rows of docs/metrics.md whose first cell is in backquotes and
+// matches a pattern.
 func rows(t *testing.T, first string) (cells [][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/metrics.md")
