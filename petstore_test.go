@@ -88,8 +88,10 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 		"petstore.New: Options.ChangeStreams is negative":                      {API: rest.Options{ChangeStreams: -1}},
 		"petstore.New: Options.RequestTimeout is negative":                     {API: rest.Options{RequestTimeout: -1}},
 		"the option MaxStaleness is -1s: use 0s to 5s":                         {Store: repository.Options{MaxStaleness: -time.Second}},
-		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4":             {Store: repository.Options{Options: engine.Options{MaxOpenConns: -3}}},
-		"the option Exclusive is for petstore copy: leave it out":              {Store: repository.Options{Options: engine.Options{Exclusive: true}}},
+		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4": {
+			Store: repository.Options{Options: engine.Options{MaxOpenConns: -3}},
+		},
+		"the option Exclusive is for petstore copy: leave it out": {Store: repository.Options{Options: engine.Options{Exclusive: true}}},
 	} {
 		path := filepath.Join(t.TempDir(), "pets.db")
 		if _, err := petstore.New(t.Context(), sqlite.New(path), o); err == nil || !strings.Contains(err.Error(), want) {
@@ -167,7 +169,10 @@ func TestRulesOfTheHostApplyToTheAPIAndToItsGoCode(t *testing.T) {
 	for _, test := range []struct{ method, path, body, want string }{
 		{"POST", "/pets", `{"name":"Rex","categoryId":10}`, "categoryId must be a category of the shop, 0 to 9"},
 		{"POST", "/pets", `{"name":"","categoryId":10}`, "name must be 1 to 200 characters, not blank"},
-		{"POST", "/pets/batch", `[{"name":"Rex","categoryId":9},{"name":"Mia","categoryId":10}]`, "[1].categoryId must be a category of the shop, 0 to 9"},
+		{
+			"POST", "/pets/batch", `[{"name":"Rex","categoryId":9},{"name":"Mia","categoryId":10}]`,
+			"[1].categoryId must be a category of the shop, 0 to 9",
+		},
 		{"POST", "/pets", `{"name":"Rex","categoryId":9}`, ""},
 		{"PATCH", "/pets/1", `{"categoryId":10}`, "categoryId must be a category of the shop, 0 to 9"},
 		{"PATCH", "/pets/2", `{"categoryId":10}`, "there is no pet with the id 2"},

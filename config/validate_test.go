@@ -78,7 +78,10 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		},
 		{
 			"cors.allowed_origins", remedies["pageorigin"],
-			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com, http://localhost:*", "capacitor://localhost"},
+			[]string{
+				"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com, http://localhost:*",
+				"capacitor://localhost",
+			},
 			[]string{ // the test of rest.New has more
 				"null", "https://shop*.example.com", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443",
 			},

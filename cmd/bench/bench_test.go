@@ -102,8 +102,8 @@ func TestClientsSendTheRequests(t *testing.T) {
 				id, _ := strconv.Atoi(strings.TrimPrefix(got.URL.Path, listPath+"/"))
 				_, repeated := keys.LoadOrStore(got.Header.Get("Idempotency-Key"), true)
 				switch {
-				case got.Method == http.MethodPost && got.URL.Path == listPath && got.ContentLength == int64(len(newPet)) && isNewPet(got, r.request.categories) &&
-					(!r.request.keys || !repeated):
+				case got.Method == http.MethodPost && got.URL.Path == listPath && got.ContentLength == int64(len(newPet)) &&
+					isNewPet(got, r.request.categories) && (!r.request.keys || !repeated):
 					posts.Add(1)
 				case got.Method == http.MethodGet && id >= 1 && id <= 9 && got.Header.Get("Authorization") == "Bearer key":
 					gets.Add(1)

@@ -47,7 +47,10 @@ func TestReadCSV(t *testing.T) {
 		"mixed":               {"name;categoryId\na;7\nb,8\n", []string{`2 0 "a" 7 ""`, `3 "b,8": the row has 1 fields, the header has 2 columns`}},
 		"bars": {
 			"name|categoryId\n",
-			[]string{`error: line 1: the header has the unknown column "name|categoryId": ` + columnsRule + ", separated by commas, semicolons or tabs"},
+			[]string{
+				`error: line 1: the header has the unknown column "name|categoryId": ` + columnsRule +
+					", separated by commas, semicolons or tabs",
+			},
 		},
 		"names that are no formulas": {
 			"name,categoryId\n'=1,7\n''+1,7\n'''-1,7\n'@a,7\n=1,7\n'tis,7\n',7\n\"'=a\",7\n '=1,7\n",

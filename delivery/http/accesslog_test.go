@@ -341,7 +341,8 @@ func FuzzAccessLog(f *testing.F) {
 		if fields["message"] != nil {
 			t.Fatalf("got the message %s, which is for the level debug", fields["message"])
 		}
-		if text := log.String(); !utf8.ValidString(text) || strings.Contains(text, s.key) || strings.Contains(text, "querysecret") || log.Len() > 4096 {
+		text := log.String()
+		if !utf8.ValidString(text) || strings.Contains(text, s.key) || strings.Contains(text, "querysecret") || log.Len() > 4096 {
 			t.Fatalf("got the log %q, want less than 4 KiB of UTF-8 without secrets", text)
 		}
 		if forwarded == "192.0.2.1" && fields["client"] != forwarded {

@@ -51,7 +51,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 				o.AllowedOrigins = []string{
 					"https://*.example.com", "https://*.shop.example:8443", "http://[::1]:3000", "http://localhost:*",
 					"http://shop.example.com:443", "https://shop_1.example.com:80",
-					"capacitor://localhost", "tauri://localhost", "app://.", "chrome-extension://gighmmpiobklfepjocnamgkkbiglidom", "vscode-webview://1B2c",
+					"capacitor://localhost", "tauri://localhost", "app://.",
+					"chrome-extension://gighmmpiobklfepjocnamgkkbiglidom", "vscode-webview://1B2c",
 				}
 			},
 			func(o *Options) { o.AllowedOrigins = []string{"*"} },
@@ -85,7 +86,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 		"https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":", "https://shop.example.com#",
 		"https://shop.example.com:",
 		"https://shop.example.com:443", "http://shop.example.com:80", "https://shop.example.com:100000", "https://me:pw", "HTTPS://shop.example.com",
-		"https://zoö.example.com", "https://shop.example.com https://other.example.com", "https://shop.example.com\n", "capacitor://localhost/", "file://",
+		"https://zoö.example.com", "https://shop.example.com https://other.example.com", "https://shop.example.com\n",
+		"capacitor://localhost/", "file://",
 		"*", "https://*", "*://shop.example.com", "https://*.", "https://*example.com", "https://shop*.example.com", "https://shop-*.example.com",
 		"https://shop.*.example.com", "https://shop.*", "https://*.example.com:*", "http://localhost:3*", "https://**.example.com",
 	} {
@@ -124,7 +126,8 @@ func TestMountServesAllRoutesOrNone(t *testing.T) {
 				continue
 			}
 			conflicts[method] += path + " "
-			if !strings.HasPrefix(err.Error(), "rest: mount the API: ") || !regexp.MustCompile("conflicts with|already registered").MatchString(err.Error()) {
+			isConflict := regexp.MustCompile("conflicts with|already registered").MatchString(err.Error())
+			if !isConflict || !strings.HasPrefix(err.Error(), "rest: mount the API: ") {
 				t.Errorf("%s %s: got the error %v, want the conflict", method, path, err)
 			}
 			for _, route := range complete.Routes() {

@@ -75,7 +75,8 @@ func TestEveryOperationRequiresKeyThatAllowsIt(t *testing.T) {
 	s.createPets(t, newPets(1, domain.PetAvailable)...)
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
 	readOnly, unknown := "Authorization: Bearer "+newKey(t, s.keys, apikey.ReadOnly), "Authorization: Bearer "+apikey.Generate()
-	forbidden := rejected(403, "forbidden", "requires an API key with the scope ").withHeader(scopeChallenge, `RateLimit-Policy: "default";q=1000;w=60`)
+	forbidden := rejected(403, "forbidden", "requires an API key with the scope ").
+		withHeader(scopeChallenge, `RateLimit-Policy: "default";q=1000;w=60`)
 	for range 2 { // also when the key is cached
 		for _, r := range documentedOperations() {
 			methods := map[string]wantResponse{r.method: forbidden}

@@ -354,7 +354,9 @@ func TestBodyMustHaveJSONMediaType(t *testing.T) {
 	}
 	json := []string{"application/json"}
 	expect(nil, json, "identity")
-	for _, valid := range []string{json[0], "application/json; charset=utf-8", "Application/JSON;Charset=UTF-8", `application/json; charset="utf-8"`} {
+	for _, valid := range []string{
+		json[0], "application/json; charset=utf-8", "Application/JSON;Charset=UTF-8", `application/json; charset="utf-8"`,
+	} {
 		expect(nil, []string{valid})
 	}
 	for _, invalid := range []string{

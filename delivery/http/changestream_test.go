@@ -102,7 +102,8 @@ func TestStreamSendsChanges(t *testing.T) {
 func TestAcceptSelectsEvents(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]bool{
-		"text/event-stream": true, "application/json;q=0.5, text/event-stream; q=0.7, */*;q=0.1": true, "": false, "application/json": false, "*/*": false,
+		"text/event-stream": true, "application/json;q=0.5, text/event-stream; q=0.7, */*;q=0.1": true,
+		"": false, "application/json": false, "*/*": false,
 		"text/event-stream;q=0": false, "text/event-stream;q=0.0, application/json": false, "application/json, text/event-stream;q=0.1": false,
 		"*/*, text/event-stream;q=0.9": false,
 	} {

@@ -28,6 +28,7 @@ import (
 
 func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 	t.Parallel()
+	closeWrite := func(c net.Conn) error { return c.(*net.TCPConn).CloseWrite() }
 	for name, test := range map[string]struct {
 		disconnect func(net.Conn) error
 		err        error
@@ -36,7 +37,7 @@ func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 		message    string
 	}{
 		"closed":      {net.Conn.Close, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
-		"half closed": {func(c net.Conn) error { return c.(*net.TCPConn).CloseWrite() }, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
+		"half closed": {closeWrite, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
 		"later error": {net.Conn.Close, context.DeadlineExceeded, 503, zap.ErrorLevel, "the store is not available"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,8 @@ func checkOperations(handlers int) func(object) error {
 			}
 		}
 		if found != handlers {
-			return fmt.Errorf("%d of %d annotated handlers are operations: a comment is without @Router, or does not precede a function", found, handlers)
+			return fmt.Errorf("%d of %d annotated handlers are operations: a comment is without @Router, or does not precede a function",
+				found, handlers)
 		}
 		return nil
 	}

@@ -47,7 +47,8 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	check(t, store.Close())
 	want := []string{"pets_category_id_status_id 16", "pets_status_id 12"}
 	testkit.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts the uses when a connection ends
-		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' AND indexrelname <> 'pets_pkey' ORDER BY 1"
+		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes " +
+			"WHERE relname = 'pets' AND indexrelname <> 'pets_pkey' ORDER BY 1"
 		return slices.Equal(want, queryTexts(t, dsn, scans))
 	})
 }

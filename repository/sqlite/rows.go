@@ -80,8 +80,8 @@ func (*database) FindClaims(ctx context.Context, tx gorm.ConnPool, keys []engine
 // InsertClaims implements engine.Database.
 func (*database) InsertClaims(ctx context.Context, tx gorm.ConnPool, claims []engine.Claim) error {
 	for _, c := range claims {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VALUES (?, ?, ?, ?, ?)",
-			c.Caller, c.Value, c.Fingerprint, c.Result, c.ClaimedAt)
+		const query = "INSERT OR REPLACE INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VALUES (?, ?, ?, ?, ?)"
+		_, err := tx.ExecContext(ctx, query, c.Caller, c.Value, c.Fingerprint, c.Result, c.ClaimedAt)
 		if err != nil {
 			return err
 		}

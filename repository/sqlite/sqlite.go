@@ -171,7 +171,8 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 // file is damaged.
 func readTables(ctx context.Context, conn *sql.Conn) error {
 	var rows int
-	return conn.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
+	const query = "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)"
+	return conn.QueryRowContext(ctx, query).Scan(&rows)
 }
 
 func (d *database) Readers() gorm.ConnPool {
@@ -281,7 +282,8 @@ func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (
 }
 
 func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
-	_, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, table, id)
+	const statements = "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)"
+	_, err := tx.ExecContext(ctx, statements, table, table, id)
 	return err
 }
 

@@ -112,7 +112,8 @@ func (j copyJob) deleteRows(ctx context.Context) error {
 func (j copyJob) insert(ctx context.Context, t copiedTable, rows [][]any) error {
 	return j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error {
 		for chunk := range slices.Chunk(rows, rowsPerStatement) {
-			err := db.Exec("INSERT INTO "+t.name+" ("+t.columns+") VALUES ?", clause.Expr{SQL: "?", Vars: []any{chunk}, WithoutParentheses: true}).Error
+			values := clause.Expr{SQL: "?", Vars: []any{chunk}, WithoutParentheses: true}
+			err := db.Exec("INSERT INTO "+t.name+" ("+t.columns+") VALUES ?", values).Error
 			if err != nil {
 				return err
 			}

@@ -141,7 +141,8 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 		{"created after the time of a clock that was set back", 3, before, noon, true},
 		{"unknown", 4, noon, end, false},
 	} {
-		testkit.Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)))
+		got := scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now))
+		testkit.Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, got)
 	}
 	active.RevokedAt, expiring.RevokedAt, later.RevokedAt = &end, &end, &end // an hour after the creation
 	wantKeys(t, s, active, expiring, later)

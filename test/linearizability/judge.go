@@ -100,7 +100,8 @@ func reasonOf(events []event, longest []int) string {
 		}
 	}
 	e := events[first]
-	return fmt.Sprintf("%s by client %d from %v to %v is impossible after %d other operations", describe(e.input), e.client, e.call, e.end, len(longest))
+	return fmt.Sprintf("%s by client %d from %v to %v is impossible after %d other operations",
+		describe(e.input), e.client, e.call, e.end, len(longest))
 }
 
 // An occurrence is a record and its id in the response of op.

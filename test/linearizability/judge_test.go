@@ -180,7 +180,9 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		return listed(ListOrders, Query{PetID: petID}, items...).at(7, 8)
 	}
 	counted := func(shelf int, counts ...int) Operation {
-		return Operation{Kind: Count, Shelf: shelf, Query: Query{Category: int64(2 * shelf)}, Response: Response{Code: ok, Counts: [5]int(counts)}}.at(7, 8)
+		return Operation{
+			Kind: Count, Shelf: shelf, Query: Query{Category: int64(2 * shelf)}, Response: Response{Code: ok, Counts: [5]int(counts)},
+		}.at(7, 8)
 	}
 	fields := func(shelf, animal int, id int64, f Fields) Item {
 		return Item{Shelf: shelf, Animal: animal, ID: id, Fields: f}
@@ -237,7 +239,9 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"corrected, another version": impossible(add2, correct2.where(func(o *Operation) {
 			o.Match = &Fields{Variant: 7, Status: "available"}
 		})),
-		"not corrected, another version": possible(add2, correct2.where(func(o *Operation) { o.Match = &Fields{Variant: 7} }).code(preconditionFailed)),
+		"not corrected, another version": possible(add2, correct2.where(func(o *Operation) {
+			o.Match = &Fields{Variant: 7}
+		}).code(preconditionFailed)),
 		"not corrected, but its version": impossible(add2, correct2.where(func(o *Operation) {
 			o.Match = &Fields{Status: "available"}
 		}).code(preconditionFailed)),
@@ -270,24 +274,28 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"removed, and listed":             impossible(add2, remove2, list.with(sold, available2).at(11, 12)),
 		"removed, and not listed":         possible(add2, remove2, list.at(11, 12)),
 
-		"counted":                       possible(counted(1, 0, 0, 1, 0, 1)),
-		"counted without it":            impossible(counted(1, 0, 0, 0, 0, 0)),
-		"counted by its older status":   impossible(counted(1, 0, 1, 0, 0, 1)),
-		"counted, perhaps":              possible(add2.code(""), counted(2, 1, 0, 0, 0, 1)),
-		"counted half of an addition":   impossible(two.code(""), counted(3, 0, 0, 0, 1, 1)),
-		"counted what was removed":      impossible(add2, remove2, counted(2, 1, 0, 0, 0, 1).at(11, 12)),
-		"counted in another process":    shared(possible(counted(1, 0, 0, 0, 0, 0).by(1))),
-		"counted in its own process":    shared(impossible(counted(1, 0, 0, 0, 0, 0))),
-		"not added, and counted":        impossible(add2.code("unavailable"), counted(2, 1, 0, 0, 0, 1)),
-		"not added, and listed":         impossible(add2.code("unavailable"), list.with(sold, available2)),
-		"not added, and not counted":    possible(add2.code("unavailable"), counted(2, 0, 0, 0, 0, 0)),
-		"not added, perhaps, and there": {operations: []Operation{add2.code("unavailable"), list.with(sold, available2)}, possible: true, uncertain: true},
+		"counted":                     possible(counted(1, 0, 0, 1, 0, 1)),
+		"counted without it":          impossible(counted(1, 0, 0, 0, 0, 0)),
+		"counted by its older status": impossible(counted(1, 0, 1, 0, 0, 1)),
+		"counted, perhaps":            possible(add2.code(""), counted(2, 1, 0, 0, 0, 1)),
+		"counted half of an addition": impossible(two.code(""), counted(3, 0, 0, 0, 1, 1)),
+		"counted what was removed":    impossible(add2, remove2, counted(2, 1, 0, 0, 0, 1).at(11, 12)),
+		"counted in another process":  shared(possible(counted(1, 0, 0, 0, 0, 0).by(1))),
+		"counted in its own process":  shared(impossible(counted(1, 0, 0, 0, 0, 0))),
+		"not added, and counted":      impossible(add2.code("unavailable"), counted(2, 1, 0, 0, 0, 1)),
+		"not added, and listed":       impossible(add2.code("unavailable"), list.with(sold, available2)),
+		"not added, and not counted":  possible(add2.code("unavailable"), counted(2, 0, 0, 0, 0, 0)),
+		"not added, perhaps, and there": {
+			operations: []Operation{add2.code("unavailable"), list.with(sold, available2)}, possible: true, uncertain: true,
+		},
 
-		"one id for two animals":         impossible(added(2, 1, "available").at(2, 3)),
-		"id that falls":                  impossible(added(2, 0, "available").at(9, 10)),
-		"id of an order that falls":      impossible(add2, ordered(2, 2, 0).at(7, 8)),
-		"id at the same time":            possible(added(2, 3, "").at(7, 9), added(3, 2, "").at(9, 10)),
-		"id of an order after pages":     impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(9, 2, "placed")), ordered(1, 1, 3).at(11, 12)),
+		"one id for two animals":    impossible(added(2, 1, "available").at(2, 3)),
+		"id that falls":             impossible(added(2, 0, "available").at(9, 10)),
+		"id of an order that falls": impossible(add2, ordered(2, 2, 0).at(7, 8)),
+		"id at the same time":       possible(added(2, 3, "").at(7, 9), added(3, 2, "").at(9, 10)),
+		"id of an order after pages": impossible(
+			add2, unknown2, orders.with(orders.Items[0], orderItem(9, 2, "placed")), ordered(1, 1, 3).at(11, 12),
+		),
 		"list":                           possible(list),
 		"list refused":                   impossible(list.code("missing_api_key")),
 		"list unavailable":               possible(list.code("unavailable")),
@@ -332,8 +340,10 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"orders refused":                 impossible(orders.code("invalid_parameter")),
 		"orders that are there twice":    impossible(orders.with(orders.Items[0], orders.Items[0])),
 		"order of nobody":                shared(impossible(add2, orders.with(orders.Items[0], orderItem(7, 2, "placed")))),
-		"orders of one request":          impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "placed"), orderItem(3, 2, "placed"))),
-		"order that nobody can end":      shared(impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "delivered")))),
+		"orders of one request": impossible(
+			add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "placed"), orderItem(3, 2, "placed")),
+		),
+		"order that nobody can end": shared(impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "delivered")))),
 		"absent after it was seen": impossible(
 			added(2, 2, "available").keyed(false).code("").at(50, 60),
 			added(2, 2, "").keyed(false).at(10, 200),

@@ -165,7 +165,8 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	}
 	for _, id := range page.ids(ids) {
 		key, isKnown := known[id]
-		ofAnother := q.Category != 0 && key.shelf != int(q.Category/2) || q.PetID != 0 && s.animals[q.PetID] != recordKey{key.shelf, key.animal, noOrder}
+		ofAnother := q.Category != 0 && key.shelf != int(q.Category/2) ||
+			q.PetID != 0 && s.animals[q.PetID] != recordKey{key.shelf, key.animal, noOrder}
 		// This saves time: a page need not show a record whose first request was sent after it.
 		if isKnown && !listed[id] && !ofAnother && s.begun[key] < page.Return {
 			seen[key.shelf] = append(seen[key.shelf], expectation{recordKey: key, id: id, absent: true})

@@ -243,7 +243,8 @@ func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]in
 	}
 	for i, r := range records {
 		item, itemErr := r.item()
-		isOther := !op.isList() && (item.PetID == 0 && (item.Shelf != op.Shelf || item.Animal != op.Animal+i) || item.PetID != 0 && item.PetID != op.ID)
+		isOther := !op.isList() && (item.PetID == 0 && (item.Shelf != op.Shelf || item.Animal != op.Animal+i) ||
+			item.PetID != 0 && item.PetID != op.ID)
 		if isOther || op.Kind == Add && i > 0 && item.ID <= items[i-1].ID {
 			itemErr = fmt.Errorf("the response has %+v", r)
 		}

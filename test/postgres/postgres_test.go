@@ -183,7 +183,8 @@ func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
 		return string(output)
 	}
 	for _, args := range []string{"keys list", "copy --from shop.db", "backup monday.db", "restore monday.db --force"} {
-		const want = "this petstore was built without sqlite, which needs cgo and Unix: use one that was built with a C compiler and CGO_ENABLED=1, or "
+		const want = "this petstore was built without sqlite, which needs cgo and Unix: " +
+			"use one that was built with a C compiler and CGO_ENABLED=1, or "
 		if got := run(strings.Fields(args)...); !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want that there is no SQLite", args, got)
 		}

@@ -94,7 +94,8 @@ func TestServeRejectsCertificateThatCannotBeUsed(t *testing.T) {
 	for settings, reason := range map[string]string{
 		"server.tls_cert_file=tls.crt --set server.tls_key_file=" + key: "tls.crt and " + key +
 			": tls: private key does not match public key",
-		"server.tls_cert_file=empty.crt --set server.tls_key_file=tls.key": "empty.crt and tls.key: tls: failed to find any PEM data in certificate input",
+		"server.tls_cert_file=empty.crt --set server.tls_key_file=tls.key": "empty.crt and tls.key" +
+			": tls: failed to find any PEM data in certificate input",
 	} {
 		stdout, stderr, code := harness.Run(t, dir, strings.Fields("serve --set server.address=127.0.0.1:0 --set "+settings)...)
 		want := "petstore: the configuration is not valid:\n  server.tls_cert_file and server.tls_key_file: " + reason + "\n"

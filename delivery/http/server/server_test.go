@@ -61,7 +61,8 @@ func serve(t *testing.T, l net.Listener, handler http.Handler, delay time.Durati
 	t.Cleanup(stop)
 	done := make(chan error, 1)
 	go func() {
-		done <- server.Serve(ctx, l, handler, server.Timeouts{ReadHeader: long, Read: long, Write: long, Idle: long, Delay: delay, Shutdown: long}, log)
+		timeouts := server.Timeouts{ReadHeader: long, Read: long, Write: long, Idle: long, Delay: delay, Shutdown: long}
+		done <- server.Serve(ctx, l, handler, timeouts, log)
 	}()
 	return stop, done
 }

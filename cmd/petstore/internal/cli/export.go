@@ -146,7 +146,8 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 	}
 	switch r.kind {
 	case "orders":
-		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
+		writer := file.NewOrderWriter(out, r.format, delimiters[r.delimiter])
+		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), writer, r.in.Stderr, units)
 	case "changes":
 		if recording, err := store.Changes().Recording(ctx); err != nil || !recording.Active {
 			return 0, cmp.Or(err, errors.New("no changes are recorded: set changes.enabled and start the service"))

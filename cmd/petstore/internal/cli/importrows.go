@@ -148,8 +148,8 @@ func (r *importRun) checkRows(ctx context.Context, rows file.Reader, rejects *ne
 			continue
 		}
 		if r.checked.rejected++; r.checked.rejected == 1 && isRejected(row.Text) {
-			return nil, fmt.Errorf("line %d: this row was written by --rejects: write the text of each member row to a file, for CSV after the header, "+
-				"correct it, and import that file", row.Line)
+			return nil, fmt.Errorf("line %d: this row was written by --rejects: write the text of each member row to a file, "+
+				"for CSV after the header, correct it, and import that file", row.Line)
 		}
 		if rejects != nil {
 			err = encoder.Encode(rejectedRow{Line: row.Line, Rule: row.Rule, Row: string(row.Text)})

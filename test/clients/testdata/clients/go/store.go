@@ -35,7 +35,9 @@ func addPet(ctx context.Context, api *petstore.ClientWithResponses, idempotencyK
 
 // correctPet corrects an animal with the patch that change returns for it. If the animal was changed meanwhile, it
 // begins again.
-func correctPet(ctx context.Context, api *petstore.ClientWithResponses, id int64, change func(petstore.Pet) petstore.PetPatch) (*petstore.Pet, error) {
+func correctPet(
+	ctx context.Context, api *petstore.ClientWithResponses, id int64, change func(petstore.Pet) petstore.PetPatch,
+) (*petstore.Pet, error) {
 	for {
 		found, err := api.UpdatePetWithResponse(ctx, id, nil, petstore.PetPatch{}) // changes nothing
 		if err != nil {
