@@ -16,7 +16,7 @@ func TestPetHasTheFieldsOfNewPet(t *testing.T) {
 	pet := testkit.Filled[domain.NewPet](t)
 	testkit.WantFilled(t, pet.WithID(7))
 	testkit.Equal(t, "New of WithID", pet, pet.WithID(7).New())
-	stored, err := json.Marshal(pet.WithID(7)) // of idempotency keys
+	stored, err := json.Marshal(pet.WithID(7)) // results of idempotency keys are stored like this
 	var read domain.Pet
 	testkit.Equal(t, "the stored result", nil, json.Unmarshal(stored, &read), err)
 	testkit.Equal(t, "the pet", pet.WithID(7), read)

@@ -25,7 +25,7 @@ func (i imports) Advance(ctx context.Context, file port.FileDigest, from, to por
 	db := i.db.WithContext(ctx)
 	model := importModel{Digest: file[:], Added: to.Added, Complete: asInt(to.Complete), UpdatedAt: at.UnixMilli()}
 	var done *gorm.DB
-	if from == (port.ImportState{}) { // of several concurrent INSERTs only one inserts the row
+	if from == (port.ImportState{}) { // only one of several concurrent INSERTs inserts the row
 		done = db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "digest"}}, DoNothing: true}).Create(&model)
 	} else {
 		done = db.Where("digest = ? AND added = ? AND complete = ?", file[:], from.Added, asInt(from.Complete)).

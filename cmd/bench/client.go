@@ -82,7 +82,7 @@ func (r request) targeter(s *server) vegeta.Targeter {
 	}
 }
 
-// body returns the body of a POST, with a category as in the script of wrk.
+// body returns the body of a POST. It has a random category, as in the script of wrk.
 func (r request) body() []byte {
 	return []byte(strings.Replace(newPet, "@C", strconv.Itoa(10+rand.IntN(max(r.categories, 1))), 1))
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delayed returns the DSN of a PostgreSQL server at a port of this machine, with the port of a proxy that delays what it passes on
-// in each direction. The proxy ends with ctx.
+// delayed starts a proxy for a PostgreSQL server at a port of this machine. It returns the DSN of the
+// server with the port of the proxy. The proxy delays data in each direction, and ends with ctx.
 func delayed(ctx context.Context, dsn, port string, delay time.Duration) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,8 +36,8 @@ func delayed(ctx context.Context, dsn, port string, delay time.Duration) (string
 	return strings.Replace(dsn, ":"+port+"/", ":"+proxy+"/", 1), err
 }
 
-// passOn writes to one connection what is received from another, each part after a delay, until one of them is closed.
-// It closes both.
+// passOn copies data from one connection to another, each part after a delay, until one of them is closed.
+// Then it closes both.
 func passOn(to, from net.Conn, delay time.Duration) {
 	type part struct {
 		data []byte

@@ -7,15 +7,15 @@ import (
 
 const (
 	listPath = "/v1/pets"
-	newPet   = `{"name":"Rex","categoryId":@C,"status":"available"}` // with a category of two digits in the place of @C
+	newPet   = `{"name":"Rex","categoryId":@C,"status":"available"}` // @C is replaced by a category of two digits
 
 	onSQLite    = "sqlite"
 	onPostgres  = "postgres"
-	farPostgres = "postgres-0.65ms" // to which a round trip takes this time longer, as in another zone of a cloud
+	farPostgres = "postgres-0.65ms" // a round trip takes this time longer, as to another zone of a cloud
 
 	pets    = 20_000 // the number of pets in each store
 	clients = 64     // the number of clients that send at the same time
-	rate    = 500    // requests per second of the rows with a constant rate
+	rate    = 500    // requests per second in the rows with a constant rate
 )
 
 // connections is the number of connections of petstore that read, and the number of connections of the
@@ -41,7 +41,7 @@ type request struct {
 	posts int  // the percentage of requests that are POST
 	keys  bool // each POST has an Idempotency-Key of its own
 
-	categories int // of the animals of the POSTs, at random; 0 is one
+	categories int // the number of random categories of the animals in POSTs, 0 for one category
 }
 
 // A program is the program of a server.

@@ -205,10 +205,10 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 		s.expect(t, postOrder(`{"petId":9}`), rejected(404, "pet_not_found"))
 	}
 	wantReads(2, 2)
-	s.createPets(t, domain.NewPet{Name: "2"}) // on this page, which is the last one
+	s.createPets(t, domain.NewPet{Name: "2"}) // added to this page, the last one
 	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"},{"id":2,"name":"2","categoryId":0}]`))
 	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
-	s.createPets(t, domain.NewPet{Name: "3"}) // after this page, which has a next one
+	s.createPets(t, domain.NewPet{Name: "3"}) // added after this page, which gets a next one
 	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?%6Cimit=1"} {
 		s.expect(t, get(path), ok(string(page.body)))
 	}
@@ -216,7 +216,7 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	s.expect(t, get("/v1/store/orders"), ok(`[]`))
 	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0}]`))
 	s.expect(t, get("/v1/pets?status=pending&categoryId=0"), ok(`[]`))
-	s.expect(t, postOrder(`{"petId":2}`), created("")) // changes these pages, of which the first has a next one
+	s.expect(t, postOrder(`{"petId":2}`), created("")) // changes these pages; the first has a next one
 	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
 	s.expect(t, get("/v1/pets?status=pending&categoryId=0"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
 	s.expect(t, get("/v1/pets?categoryId=-9223372036854775808"), ok(`[]`))
@@ -260,7 +260,7 @@ func TestPagesByNewestAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	const newest, below, chosen = "/v1/pets?sort=-id&limit=1", "/v1/pets?sort=-id&limit=1&after=2", "/v1/pets?id=1,3&limit=1"
-	const belowAnother = "/v1/pets?sort=-id&limit=1&after=9" // which does not exist yet
+	const belowAnother = "/v1/pets?sort=-id&limit=1&after=9" // the animal 9 does not exist yet
 	for id := range 4 {
 		s.createPets(t, domain.NewPet{Name: strconv.Itoa(id + 1)})
 		s.expect(t, get(newest), ok(fmt.Sprintf(`[{"id":%d,"name":"%[1]d","categoryId":0}]`, id+1)))
@@ -574,7 +574,7 @@ func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 			s.expect(t, postOrder(`{"petId":1}`), created(""))
 		}
 		unavailable := rejected(503, "unavailable").withHeader("-Age", "Retry-After: 1")
-		s.expect(t, get("/v1/pets?limit=2"), unavailable) // which is not in memory
+		s.expect(t, get("/v1/pets?limit=2"), unavailable) // this page is not in memory
 		want, sent := unavailable, "0"                    // stale pages
 		if test.age != "" {
 			want, sent = ok(string(page.body)).withHeader("Age: "+test.age, link, "-ETag"), "2"

@@ -34,7 +34,7 @@ func petSeeds() []string {
 		"\ufeff" + newRex, "{\x00}\x00", `{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`,
 		`{"name":"Rex","categoryId":7/* */}`,
 
-		// names that occur twice, or have another letter case, or are those of Go fields
+		// names that occur twice, have another letter case, or are names of Go fields
 		`{"name":"Rex","name":"Rex","categoryId":7}`, `{"name":"Rex","n\u0061me":"Tom","categoryId":7}`, `{"name":"x","categoryId":7,"x":1,"x":1}`,
 		`{"name":"x","categoryId":7,"x":[{"y":1,"y":1}]}`, `{"Name":"Rex","categoryId":7}`, `{"name":"Rex","categoryID":7}`,
 		`{"name":"x","categoryId":7,"Status":"gone"}`,

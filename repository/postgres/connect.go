@@ -121,7 +121,7 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 	const key = "epoch"
 	reader := config.Copy()
 	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
-	reader.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // petstore copy reads in a transaction, which is idle while the target is read
+	reader.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // the transaction of petstore copy is idle while the target is read
 	pool := openPool(
 		reader, size,
 		stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {

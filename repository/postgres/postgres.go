@@ -45,8 +45,8 @@ var (
 // A database implements engine.Database on an open store. It has a connection that writes, a connection
 // that checks for commits of other processes, and a pool of connections that read.
 type database struct {
-	writer  *sql.DB // of one connection
-	checker *sql.DB // of one connection
+	writer  *sql.DB // a pool of one connection
+	checker *sql.DB // a pool of one connection
 	readers *readers
 	schema  engine.Schema
 	notices *notices // the warnings of the connection that writes

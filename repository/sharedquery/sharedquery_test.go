@@ -120,7 +120,7 @@ func TestCloseInterruptsTheSharedRunAndAllowsNoOther(t *testing.T) {
 				return keys, nil
 			}
 			<-ctx.Done()
-			time.Sleep(time.Second) // of the clock of the test
+			time.Sleep(time.Second) // synctest advances the clock
 			ended = true
 			return nil, ctx.Err()
 		})
@@ -151,7 +151,7 @@ func TestCloseWaitsForTheRunOfALoneCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		q := sharedquery.New(func(_ context.Context, _ string, keys []int) ([]int, error) {
-			time.Sleep(time.Second) // of the clock of the test
+			time.Sleep(time.Second) // synctest advances the clock
 			ended = true
 			return keys, nil
 		})

@@ -45,7 +45,7 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 // connections that read.
 type database struct {
 	file       *storefile.File
-	writerPool *sql.DB // of one connection
+	writerPool *sql.DB // a pool of one connection
 	writer     *sql.Conn
 	closedConn *sql.Conn // a closed connection, which a transaction has after its end
 	readers    *sql.DB   // nil if the file was opened with engine.Options.Exclusive

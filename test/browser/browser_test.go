@@ -48,7 +48,7 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.run(waitFor(addOperation+" .live-response", `element => element.textContent.includes('"categoryId": 9223372036854775807,')`))
 			for _, text := range []string{
 				"this operation requires an API key with the scope",                       // in a shared response
-				"the body must be one JSON object", "The seconds to wait before a retry.", // in those of the operation
+				"the body must be one JSON object", "The seconds to wait before a retry.", // in a response of the operation itself
 			} {
 				responses := addOperation + " .responses-table:not(.live-responses-table)"
 				p.run(waitFor(responses, fmt.Sprintf(`element => element.textContent.includes(%q)`, text)))

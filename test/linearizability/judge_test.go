@@ -144,7 +144,7 @@ func (op Operation) where(change func(*Operation)) Operation {
 type judgement struct {
 	operations        []Operation
 	possible          bool
-	shared, uncertain bool // of the History
+	shared, uncertain bool // SharedFile and Uncertain of the History
 }
 
 func possible(operations ...Operation) judgement {

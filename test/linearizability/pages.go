@@ -49,7 +49,7 @@ type shown struct {
 	requests            map[int][]*Operation        // the requests for each shelf, without pages and without requests that were certainly refused
 	animals, orders     map[int64]recordKey         // by the id in the response to their request; animals also by the id in pages
 	begun               map[recordKey]time.Duration // when the first request was sent that may have added the record
-	observations        map[int][]observation       // of each shelf
+	observations        map[int][]observation       // the observations of each shelf
 	animalIDs, orderIDs []int64                     // ascending
 }
 

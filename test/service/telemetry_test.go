@@ -28,7 +28,7 @@ func TestServerServesAfterTheReaderOfItsLogExits(t *testing.T) {
 	cmd.Stderr = harness.BrokenPipe(t)
 	s := harness.StartCommand(t, cmd)
 	s.WantStatus(t, "/v1/pets", http.StatusOK)
-	s.Stop(t) // which writes the log
+	s.Stop(t) // the server logs its shutdown, too
 }
 
 func TestServerServesAndStopsWhileItsLogBlocks(t *testing.T) {
