@@ -70,17 +70,17 @@ func (s service) Document() docs.Options {
 func TestDocumentHasAddressOfService(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ api, docs, url, want string }{
-		{"/v1", "/", "", "http://host.example/v1"},
-		{"/", "/", "", "http://host.example/"},
-		{"/", "/docs", "/docs", "http://host.example/"},
-		{"/shop/v1", "/shop/docs", "/shop/docs", "http://host.example/shop/v1"},
-		{"/shop/v1", "/shop", "/shop", "http://host.example/shop/v1"},
-		{"/shop/v1", "/shop/v1", "/shop/v1", "http://host.example/shop/v1"},
-		{"/shop/a b{c}", "/docs", "/docs", "http://host.example/shop/a%20b%7Bc%7D"},
-		{"/:shop", "/:shop", "/a", "http://host.example/a/"},
-		{"/shop/v1", "/docs", "/docs", "http://host.example/shop/v1"},
-		{"/shop/v1", "/", "", "http://host.example/shop/v1"},
-		{"/teams/:team/v1", "/teams/:team/docs", "/teams/a/docs", "http://host.example/teams/a/v1"},
+		{api: "/v1", docs: "/", url: "", want: "http://host.example/v1"},
+		{api: "/", docs: "/", url: "", want: "http://host.example/"},
+		{api: "/", docs: "/docs", url: "/docs", want: "http://host.example/"},
+		{api: "/shop/v1", docs: "/shop/docs", url: "/shop/docs", want: "http://host.example/shop/v1"},
+		{api: "/shop/v1", docs: "/shop", url: "/shop", want: "http://host.example/shop/v1"},
+		{api: "/shop/v1", docs: "/shop/v1", url: "/shop/v1", want: "http://host.example/shop/v1"},
+		{api: "/shop/a b{c}", docs: "/docs", url: "/docs", want: "http://host.example/shop/a%20b%7Bc%7D"},
+		{api: "/:shop", docs: "/:shop", url: "/a", want: "http://host.example/a/"},
+		{api: "/shop/v1", docs: "/docs", url: "/docs", want: "http://host.example/shop/v1"},
+		{api: "/shop/v1", docs: "/", url: "", want: "http://host.example/shop/v1"},
+		{api: "/teams/:team/v1", docs: "/teams/:team/docs", url: "/teams/a/docs", want: "http://host.example/teams/a/v1"},
 	} {
 		engine := gin.New()
 		if err := Mount(engine.Group(tc.docs), service(tc.api)); err != nil {
