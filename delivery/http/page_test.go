@@ -33,8 +33,9 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// TestChosenNameDoesNotKeepTheETag: whoever may write computes the name of a new animal that leaves a hash that is not cryptographic
-// as it is, here XXH64. PETSTORE_TEST_FORGE=1m tries such names, and others, for a minute.
+// TestChosenNameDoesNotKeepTheETag chooses the name of a new animal so that a page keeps its XXH64. A
+// client that may write could do that with any hash that is not cryptographic. The ETag of the page must
+// change. With PETSTORE_TEST_FORGE=1m, it tries such names and others for a minute.
 func TestChosenNameDoesNotKeepTheETag(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -71,7 +72,7 @@ func isName(body string) bool {
 // A forger chooses the name of the last animal of a page.
 type forger struct{ beforeName, afterName string }
 
-// try tries names until the limit. It fails the test if one gives the page the tag.
+// try tries names until the limit. If a name gives the page the tag, the test fails.
 func (f forger) try(t *testing.T, tag string, limit time.Duration, hash uint64) {
 	target, err := base64.RawURLEncoding.DecodeString(strings.Trim(tag, `"`))
 	if check(t, err); len(target) < 16 {
@@ -91,7 +92,7 @@ func (f forger) try(t *testing.T, tag string, limit time.Duration, hash uint64) 
 						if got == tag {
 							t.Errorf("the page has the same tag: %s", body)
 						}
-						decoded, _ := base64.RawURLEncoding.DecodeString(strings.Trim(got, `"`)) // is one of another page
+						decoded, _ := base64.RawURLEncoding.DecodeString(strings.Trim(got, `"`)) // got is the ETag of another page
 						best = max(best, bits.LeadingZeros64(binary.BigEndian.Uint64(decoded)^binary.BigEndian.Uint64(target)))
 					}
 				}
@@ -105,10 +106,11 @@ func (f forger) try(t *testing.T, tag string, limit time.Duration, hash uint64) 
 	t.Logf("tried %d names in %s; the tag of the closest has the first %d of %d bits", tried, limit, closest, 8*len(target))
 }
 
-// withHash returns the page with a name that gives it an XXH64: a number, and 8 bytes that are computed from the state of the hash
-// before them, and the one that is needed after them. The bytes may be no text.
+// withHash returns a page with a name that gives the page the XXH64 hash. The name is a number and 8 bytes.
+// The bytes are computed from the state of the hash before them and from the state that is needed after
+// them. They may be no valid text.
 func (f forger) withHash(number int, hash uint64) string {
-	// The bytes follow the last whole stripe of 32 bytes, with what follows the name behind them.
+	// The 8 bytes begin after a complete stripe of 32 bytes, so they are hashed with what follows the name.
 	start := f.beforeName + fmt.Sprintf("%0*d", 32+(32-len(f.beforeName)%32), number)
 	size := len(start) + 8 + len(f.afterName)
 	needed := undoAvalanche(hash)
@@ -139,7 +141,7 @@ const (
 	prime5 uint64 = 2870177450012600261
 )
 
-// inverse returns the number by which the product with an odd number is 1, modulo 2^64.
+// inverse returns the multiplicative inverse of an odd number, modulo 2^64.
 func inverse(odd uint64) uint64 {
 	x := odd
 	for range 5 {
@@ -155,8 +157,8 @@ func undoAvalanche(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// link returns the target of the header Link with this relation, resolved against the URL
-// of the request, or "" if there is none.
+// link returns the target of the header Link with this relation, resolved against the URL of the request.
+// If there is none, it returns "".
 func (res response) link(t *testing.T, relation string) string {
 	t.Helper()
 	found := regexp.MustCompile(`^<([^<>]*)>; rel="` + relation + `"$`).FindStringSubmatch(res.Header.Get("Link"))
@@ -345,8 +347,8 @@ type listed struct {
 	Status                string
 }
 
-// FuzzQuery sends any query to both lists. The page and its link, or the code of the error, are those of
-// a second implementation of the documented parameters.
+// FuzzQuery sends any query to both lists. A second implementation of the documented parameters must return
+// the same page and link, or the same code of an error.
 func FuzzQuery(f *testing.F) {
 	s := newFuzzServer(f)
 	pets, orders := make([]listed, 110), make([]listed, 110)
@@ -538,7 +540,8 @@ func (o *outage) List(ctx context.Context, q domain.PetQuery) (domain.Page[domai
 	return o.Pets.List(ctx, q)
 }
 
-// A page that no commit is known to have altered was fresh at the last check of the versions, another one when it was read.
+// If no commit is known to have changed a page, the page was fresh at the last check of the versions. Any
+// other page was fresh when it was read.
 func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

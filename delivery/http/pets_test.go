@@ -89,8 +89,8 @@ func nestedBody(depth int) string {
 	return `{"name":"Rex","categoryId":7,"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
 }
 
-// FuzzCreatePet sends any body. The pet in the response and in the store, or the code and the rules in
-// the error, are those of a second implementation of the documented rules.
+// FuzzCreatePet sends any body. A second implementation of the documented rules must return the same pet as
+// the response and the store, or the same code and rules as the error.
 func FuzzCreatePet(f *testing.F) {
 	s := newFuzzServer(f)
 	for _, seed := range petSeeds() {
@@ -116,8 +116,8 @@ func FuzzCreatePet(f *testing.F) {
 	})
 }
 
-// FuzzUpdatePet corrects an animal with any body. The animal in the response and in the store, or the code and the rules in the
-// error, are those of a second implementation of the documented rules.
+// FuzzUpdatePet corrects an animal with any body. A second implementation of the documented rules must
+// return the same animal as the response and the store, or the same code and rules as the error.
 func FuzzUpdatePet(f *testing.F) {
 	s := newFuzzServer(f)
 	patches := []string{`{"name":"Tom"}`, `{"categoryId":8}`, `{"status":null}`, `{"status":null,"name":null}`, `{"statu\u0073":"sold"}`}
@@ -145,13 +145,15 @@ func FuzzUpdatePet(f *testing.F) {
 	})
 }
 
-// visible matches a text with a character that is neither white space nor default-ignorable, as perl lists them.
+// visible matches a text with a character that is neither white space nor default-ignorable. perl lists
+// these characters.
 var visible = regexp.MustCompile(`[^\s\p{Z}\x{85}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}` +
 	`\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFF8}\x{1BCA0}-\x{1BCA3}` +
 	`\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]`)
 
-// parsePet is a second implementation of the documented rules, with encoding/json: of a new animal, or of a correction of one. It
-// returns the code of the error, and the rules that a body breaks.
+// parsePet is a second implementation of the documented rules, with encoding/json. body is a new animal, or
+// a correction of corrected if that is not nil. It returns the code of the error and the rules that the
+// body breaks.
 func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code string, rules []string) {
 	if corrected != nil {
 		pet = *corrected
@@ -164,7 +166,7 @@ func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code st
 		return pet, "invalid_json", nil
 	}
 	names := memberNames(body)
-	// decode returns whether a member is present, has the right type, and occurs in no other spelling.
+	// decode returns whether a member is present, has the right type, and is not spelt in another way, too.
 	decode := func(name, typeRule string, required bool, decode func(text []byte) error) bool {
 		member, present := members[name]
 		other := slices.IndexFunc(names, func(n string) bool { return n != name && regexp.MustCompile("(?i)^"+name+"$").MatchString(n) })
@@ -211,7 +213,7 @@ func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code st
 	return pet, "", nil
 }
 
-// memberNames returns the names of a JSON object in their order.
+// memberNames returns the names of the members of a JSON object, in order.
 func memberNames(object []byte) (names []string) {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	_, _ = decoder.Token() // the object is valid
@@ -223,8 +225,8 @@ func memberNames(object []byte) (names []string) {
 	return names
 }
 
-// isIJSON reports whether a text is JSON in which no object has a duplicate name (which jsontext checks,
-// as it does UTF-8 and surrogates), and no text a noncharacter.
+// isIJSON reports whether a text is I-JSON. jsontext checks duplicate names, UTF-8 and surrogates. isIJSON
+// itself checks that no text has a noncharacter.
 func isIJSON(text []byte) bool {
 	isNoncharacter := func(r rune) bool { return r&0xfffe == 0xfffe || 0xfdd0 <= r && r <= 0xfdef }
 	for decoder := jsontext.NewDecoder(bytes.NewReader(text)); ; {

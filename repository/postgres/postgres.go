@@ -121,9 +121,9 @@ func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id i
 	return err
 }
 
-// Check implements engine.Database. The server does not acknowledge a commit that it could lose itself.
-// With RequireSynchronous, Check also returns an error if a commit does not wait for a standby. While no
-// standby is connected, commits wait and are not lost, so Check returns nil.
+// Check implements engine.Database. The server does not acknowledge a commit that it could lose itself, so
+// without RequireSynchronous Check returns nil. With it, Check returns an error if a commit does not wait
+// for a standby. While no standby is connected, commits wait and are not lost, so Check returns nil.
 func (d *database) Check(ctx context.Context) error {
 	if !d.requireSynchronous {
 		return nil

@@ -27,8 +27,8 @@ var writerPragmas = url.Values{
 	"_stmt_cache_size": {"64"},
 }
 
-// maxIdleWAL is the size in bytes to which SQLite truncates the WAL after a checkpoint. The WAL grows
-// beyond that only while another process reads for a long time.
+// maxIdleWAL is the size in bytes to which SQLite truncates the WAL after a checkpoint, if a long read of
+// another process has made it larger.
 const maxIdleWAL = 16 << 20
 
 // connect opens a pool and its first connection. The connection reads the file at once, because the driver

@@ -90,8 +90,8 @@ func (h *History) checkShelves(s shown, page string) (problems []error, err erro
 	return problems, err
 }
 
-// reasonOf returns the event that ended first of those that are not in longest, the longest possible order
-// of some events.
+// reasonOf describes the event that is impossible: of all events that are not in longest, the one that
+// ended first. longest is the longest possible order of some events.
 func reasonOf(events []event, longest []int) string {
 	first := -1
 	for i, e := range events {

@@ -23,8 +23,9 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 	}
 }
 
-// TestJudgeDecidesWhateverIsReadAtOnce judges reads of a pending and of a sold animal by many clients, while the order is delivered. There
-// are 2³⁰ sets of them that may be first.
+// TestJudgeDecidesWhateverIsReadAtOnce judges reads of an animal by many clients while its order is
+// delivered. Some read that it is pending, some that it is sold. The reads that are first may be any of 2³⁰
+// sets.
 func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	for status, possible := range map[string]bool{"sold": true, "available": false} {
@@ -43,7 +44,8 @@ func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	}
 }
 
-// TestJudgeDecidesWhateverHasAnUnknownOutcome judges an order of an animal that one of many lost requests would have made sold.
+// TestJudgeDecidesWhateverHasAnUnknownOutcome judges an order of an animal. One of many lost requests would
+// have made it sold.
 func TestJudgeDecidesWhateverHasAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	h := NewHistory()
@@ -68,7 +70,7 @@ func got(shelf int, id int64, status string) Operation {
 	return Operation{Kind: Get, Shelf: shelf, ID: id, Response: Response{Code: ok, Items: []Item{pet(shelf, id, status)}}}
 }
 
-// ordered returns an order of the animal, whose number is its id.
+// ordered returns an order of the animal. Its number is its id.
 func ordered(shelf int, id, orderID int64) Operation {
 	response := Response{Code: ok, Items: []Item{orderItem(orderID, id, "placed")}}
 	return Operation{Kind: Order, Shelf: shelf, ID: id, Order: int(orderID), Response: response}
@@ -104,7 +106,7 @@ func listed(kind Kind, q Query, items ...Item) Operation {
 	return Operation{Kind: kind, Query: q, Response: Response{Code: ok, Items: items}}
 }
 
-// at returns the operation from call to end, in milliseconds.
+// at returns the operation with a call and an end, in milliseconds.
 func (op Operation) at(call, end int) Operation {
 	op.Call, op.Return = time.Duration(call)*time.Millisecond, time.Duration(end)*time.Millisecond
 	return op
@@ -122,7 +124,7 @@ func (op Operation) with(items ...Item) Operation {
 	return op
 }
 
-// by returns the operation of another process.
+// by returns the operation with another process.
 func (op Operation) by(process int) Operation {
 	op.Process = process
 	return op
@@ -134,13 +136,14 @@ func (op Operation) keyed(replayed bool) Operation {
 	return op
 }
 
-// where returns the operation with a change.
+// where returns the operation after change was called with it.
 func (op Operation) where(change func(*Operation)) Operation {
 	change(&op)
 	return op
 }
 
-// A judgement is a history after an animal was added, ordered and delivered, and whether it is possible.
+// A judgement is a history in which an animal was added, ordered and delivered before, and whether the
+// history is possible.
 type judgement struct {
 	operations        []Operation
 	possible          bool
@@ -158,7 +161,7 @@ func shared(j judgement) judgement {
 	return j
 }
 
-// TestJudgeFindsWhatIsImpossible judges short histories, each of which changes one thing of a possible one.
+// TestJudgeFindsWhatIsImpossible judges short histories. Each differs from a possible history in one thing.
 func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	t.Parallel()
 	add, buy, sell := added(1, 1, "available").keyed(false).at(1, 2), ordered(1, 1, 1).keyed(false).at(3, 4), delivered.at(5, 6)
@@ -396,12 +399,12 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	}
 }
 
-// TestStoreIsJudgedAsOfATime has a store with one animal and its order, and histories of it.
+// TestStoreIsJudgedAsOfATime judges a store with one animal and its order after several histories.
 func TestStoreIsJudgedAsOfATime(t *testing.T) {
 	t.Parallel()
 	const pending, placed = "(1, 'animal-1-0-0', 2, 'pending')", "(1, 1, 'placed')"
 	for name, test := range map[string]struct {
-		pets, orders string // the rows
+		pets, orders string // the stored rows
 		at           time.Duration
 		possible     bool
 	}{

@@ -33,7 +33,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
-// page returns the file for the page of a history that fails, in bin/linearizability.
+// page returns the path of the page for a history that is impossible, in bin/linearizability.
 func page(t *testing.T, prefix string) string {
 	t.Helper()
 	return absolute(t, filepath.Join("../../bin/linearizability", prefix+filepath.Base(t.Name())+".txt"))
@@ -69,8 +69,8 @@ func TestReplay(t *testing.T) {
 	h.WantPossible(t, page(t, ""))
 }
 
-// TestFollowersGetEveryChange follows the changes with 100 clients, while clients and the command seed make them and the
-// processes are killed, stopped and restarted.
+// TestFollowersGetEveryChange follows the changes with 100 clients. Meanwhile clients and the command seed
+// make changes, and the processes are killed, stopped and restarted.
 func TestFollowersGetEveryChange(t *testing.T) {
 	database := enginetest.New(t)
 	processes := map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 4}[database.Driver]
@@ -82,7 +82,7 @@ func TestFollowersGetEveryChange(t *testing.T) {
 	all.Follow(ctx, t, 100)
 	made := 0
 	s.run(t, clients, 500, func() bool {
-		if all.Slowest() < made { // they would have to read most of them after the last fault
+		if all.Slowest() < made { // otherwise they read most changes after the last fault
 			return false
 		}
 		if made < *changes {
@@ -101,8 +101,8 @@ func TestFollowersGetEveryChange(t *testing.T) {
 	t.Logf("%d faults", s.faults.Load())
 }
 
-// TestPlantedBugsAreFound shows that the judge can fail: it builds petstore with each patch of testdata
-// and sends requests until a history is impossible.
+// TestPlantedBugsAreFound shows that the judge can fail. It builds petstore with each patch of testdata and
+// sends requests until a history is impossible.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes a minute each")
@@ -137,7 +137,8 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// TestPlantedBugsOfTheSimulationAreFound builds the simulation with each patch of its testdata, and expects that it fails.
+// TestPlantedBugsOfTheSimulationAreFound builds the simulation with each patch of its testdata. The
+// simulation must fail.
 func TestPlantedBugsOfTheSimulationAreFound(t *testing.T) {
 	failed := regexp.MustCompile(`PETSTORE_TEST_SEED=(\d+) .*\n.*`)
 	if enginetest.New(t).Driver == enginetest.Postgres {
@@ -170,7 +171,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 	return all
 }
 
-// TestPlantedBugsApply finds the patches that a change of the code has made useless.
+// TestPlantedBugsApply finds patches that no longer apply after a change of the code.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
 	for _, patch := range append(patches(t, "testdata", 14), patches(t, "../../repository/simulation/testdata", 13)...) {
@@ -178,7 +179,7 @@ func TestPlantedBugsApply(t *testing.T) {
 	}
 }
 
-// cloneWith returns a folder with the last commit and a patch.
+// cloneWith returns a folder with the last commit and a patch applied.
 func cloneWith(t *testing.T, patch string) (code string) {
 	t.Helper()
 	code = t.TempDir()
@@ -202,7 +203,7 @@ func run(t *testing.T, command string, args ...string) {
 	}
 }
 
-// A service is some processes on a store, which are killed, stopped and started again.
+// A service is a store and some processes, which are killed, stopped and started again.
 type service struct {
 	database  enginetest.Database
 	random    *rand.Rand
@@ -249,8 +250,8 @@ func (s *service) clients(t *testing.T) *Clients {
 	return c
 }
 
-// run sends requests by 32 clients until the history has n operations and enough returns true, which is called again after
-// each 500 more. Meanwhile it disturbs the processes.
+// run sends requests from 32 clients until the history has n operations and enough returns true. enough is
+// called again after each 500 operations more. Meanwhile run disturbs the processes.
 func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -265,15 +266,16 @@ func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool)
 	s.disturb(t, ctx.Done())
 }
 
-// faults are what disturb does to a process.
+// faults are the faults that disturb injects.
 var faults = []string{"SIGKILL", "SIGSTOP", "SIGTERM"}
 
-// disturb kills, stops and restarts random processes until done. It does each fault once, in random order, then each again.
+// disturb kills, stops and restarts random processes until done. It injects each fault once, in random
+// order, and then begins again.
 func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	count := map[string]int{}
 	defer func() { t.Logf("faults: %v", count) }()
-	var left []int // the faults before all are done again
+	var left []int // the faults that are left before all begin again
 	for ; ; s.faults.Add(1) {
 		select {
 		case <-done:

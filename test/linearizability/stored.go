@@ -21,9 +21,9 @@ func Monotonic() int64 {
 // AtTheEnd is the time for CheckStored after which nothing has happened.
 const AtTheEnd = math.MaxInt64
 
-// CheckStored judges the history together with the rows of the store in db. Writes that were acknowledged
-// until the time acknowledged must be stored. Writes that were sent until sent may be stored. Nothing else
-// may be stored. Both are times of Monotonic.
+// CheckStored judges the history together with the rows of the store in db. A write that was acknowledged
+// until the first time must be stored. A write that was sent until the second time may be stored. Nothing
+// else may be stored. Both are times of Monotonic.
 func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sent int64, page string) ([]error, error) {
 	past := h.until(acknowledged, sent)
 	for _, kind := range []Kind{List, ListOrders} {

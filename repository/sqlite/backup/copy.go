@@ -38,9 +38,9 @@ var (
 	}
 )
 
-// Copy copies the store at path, as it is when Copy begins, to the empty file to. Other processes may write
-// to the store during the copy, but may not use to. Until all pages are copied, SQLite cannot shorten the
-// WAL of the store.
+// Copy copies the store at path, as it is when Copy begins, to an empty file. No other process may use that
+// file. Other processes may write to the store during the copy. Until all pages are copied, SQLite cannot
+// shorten the WAL of the store.
 //
 // Copy verifies the copy, see verify, and returns when the copy is on disk. The copy has no WAL. After each
 // MiB, Copy calls progress with the number of KiB that are copied and the total. progress may block, to

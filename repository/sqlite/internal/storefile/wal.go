@@ -103,8 +103,8 @@ func DataVersion(ctx context.Context, writer *sql.Conn) (version int64, err erro
 }
 
 // SaveWAL writes the commits of a removed WAL to the file. Meanwhile writer has a transaction, which locks
-// the store. A process that writes without the lock would create another WAL, and this process could not
-// read it. version is the DataVersion before the last Check that returned nil.
+// the store. Without the lock, another process could write now, and would create another WAL that this
+// process could not read. version is the DataVersion before the last Check that returned nil.
 //
 // If SaveWAL returns ErrWALSaved, all later checks return it too, and the transaction stays open. After any
 // other error there is no transaction.
