@@ -18,8 +18,8 @@ import (
 // Options are the options of Copy.
 type Options struct {
 	// Snapshot copies the store as it is when Copy begins, also while other processes have it open. Without
-	// Snapshot, Copy returns an engine.ErrInUse if another process has the store open. Until Copy returns,
-	// no other process can write to the store.
+	// Snapshot, Copy returns an engine.ErrInUse if another process has the store open, and no other process
+	// can write to the store until Copy returns.
 	Snapshot bool
 	// Progress is required. It is called before each part of the work with the unit, such as "rows", and
 	// the total. Copy then calls add with the number of units that are done, repeatedly.

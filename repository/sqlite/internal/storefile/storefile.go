@@ -65,7 +65,7 @@ func Check(ctx context.Context, path string, create bool) error {
 // sees all or nothing of a store that another process creates.
 func Identify(ctx context.Context, pool *sql.DB) error {
 	var id int
-	var table string // a table with a name of a store, except the table that a migration creates first
+	var table string // a table with a name of a store, except the table that goose creates first
 	err := pool.QueryRowContext(ctx, `SELECT application_id, (SELECT coalesce(min(name), '') FROM sqlite_schema
 		WHERE lower(name) IN `+engine.Tables+` AND name <> 'petstore_schema_version') FROM pragma_application_id`).Scan(&id, &table)
 	switch {
