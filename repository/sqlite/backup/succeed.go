@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// succeed makes the new store the successor of the previous store. writeWAL has written the WAL of that to
-// its file.
+// succeed makes the new store the successor of the previous store, after writeWAL has written the WAL of
+// the previous store to its file.
 //
 //   - An API key that is revoked in the previous store is revoked in the new one. If it is revoked in both,
 //     the earlier time applies.
