@@ -3,12 +3,13 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 )
 
-// maxStaleness is how long a page may miss writes of other processes on the same SQLite file
+// maxStaleness is how long a page or a single record may miss writes of other processes on the same SQLite file
 // (docs/reliability.md).
 const maxStaleness = 100 * time.Millisecond
 
@@ -29,14 +30,16 @@ func (h *History) mayBeOld(s shown, shelf, process int) bool {
 	return h.SharedFile && slices.ContainsFunc(s.requests[shelf], func(op *Operation) bool { return !op.onlyReads() && op.Process != process })
 }
 
-// checkAges returns a problem for each page that shows an old status of an animal or an order. The status
+// checkAges returns a problem for each page or single read that shows an old status of an animal or an order. The status
 // is too old if another process replaced it longer than maxStaleness before the request, or if the process
 // of the page replaced it before the request. The model does not judge such pages, because so many of them
 // overlap within maxStaleness that it would take too long.
 func (h *History) checkAges(s shown) (problems []error) {
 	changes := map[recordKey][]change{}
-	for shelf, all := range s.observations {
-		for _, o := range all {
+	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
+	slices.Sort(shelves)
+	for _, shelf := range slices.Compact(shelves) {
+		for _, o := range append(recordsSeen(s.requests[shelf]), s.observations[shelf]...) {
 			if !h.mayBeOld(s, shelf, o.page.Process) {
 				continue
 			}
@@ -53,6 +56,21 @@ func (h *History) checkAges(s shown) (problems []error) {
 		}
 	}
 	return problems[:min(len(problems), 10)]
+}
+
+// recordsSeen returns the animals and orders that single reads have returned.
+func recordsSeen(requests []*Operation) (all []observation) {
+	for _, op := range requests {
+		if op.Code != ok || op.Kind != Get && op.Kind != GetOrder {
+			continue
+		}
+		key := recordKey{op.Shelf, op.Animal, noOrder}
+		if op.Kind == GetOrder {
+			key.order = op.Order
+		}
+		all = append(all, observation{op, []expectation{{key, op.Items[0].Fields, op.Items[0].ID, false}}})
+	}
+	return all
 }
 
 // isPossible reports whether a page may show a record as expected while the record has a status. The

@@ -229,7 +229,13 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"get of an older status":         impossible(got(1, 1, "pending").at(17, 18)),
 		"get of another name":            impossible(get.with(fields(1, 0, 1, Fields{Variant: 1, Status: "sold"}))),
 		"get of an order's older status": impossible(buy.where(func(o *Operation) { o.Kind, o.Keyed, o.OrderID = GetOrder, false, 1 }).at(13, 14)),
-		"reads that all fail":            impossible(slices.Repeat([]Operation{get.code("")}, 100)...),
+		"get of an older status, in another process": shared(possible(got(1, 1, "pending").by(1).at(17, 18))),
+		"get of a status that is too old":            shared(impossible(got(1, 1, "pending").by(1).at(200, 201))),
+		"get of an order that is too old": shared(impossible(
+			buy.where(func(o *Operation) { o.Kind, o.Keyed, o.OrderID = GetOrder, false, 1 }).by(1).at(200, 201),
+		)),
+		"get of an animal that is gone, too late": shared(impossible(add2, remove2, got(2, 2, "available").by(1).at(200, 201))),
+		"reads that all fail":                     impossible(slices.Repeat([]Operation{get.code("")}, 100)...),
 
 		"corrected":                       possible(add2, correct2, got(2, 2, "sold").at(11, 12)),
 		"corrected, and as before":        impossible(add2, correct2, got(2, 2, "available").at(11, 12)),

@@ -121,7 +121,7 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records. It leaves pages that may be
+// events returns the requests for a shelf, and what pages show of its records. It leaves reads that may be
 // older to checkAges.
 func (h *History) events(s shown, shelf int) (events []event) {
 	add := func(op *Operation, input any) {
@@ -132,7 +132,7 @@ func (h *History) events(s shown, shelf int) (events []event) {
 		events = append(events, e)
 	}
 	for _, op := range s.requests[shelf] {
-		if op.Kind != Count || !h.mayBeOld(s, shelf, op.Process) {
+		if !op.onlyReads() || op.Code != ok || !h.mayBeOld(s, shelf, op.Process) {
 			add(op, op)
 		}
 	}

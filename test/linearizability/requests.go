@@ -110,7 +110,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 		header.Set("If-Match", tag.(string))
 	}
 	var cached cachedPage
-	if isCached := op.isList() || op.Kind == Count; isCached && c.random.IntN(2) == 0 {
+	if op.onlyReads() && c.random.IntN(2) == 0 {
 		page, _ := c.pages.Load(path)
 		if cached, _ = page.(cachedPage); cached.etag != "" {
 			header.Set("If-None-Match", cached.etag)
@@ -149,8 +149,8 @@ func (c client) send(ctx context.Context, op *Operation) {
 	default:
 		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", response.Header.Get("ETag"), cached.etag)
 	}
-	if op.Code == ok && (op.isList() || op.Kind == Count) {
-		op.More = response.Header.Get("Link") != ""
+	if op.Code == ok && op.onlyReads() {
+		op.More = op.isList() && response.Header.Get("Link") != ""
 		c.pages.Store(path, cachedPage{response.Header.Get("ETag"), op.Response})
 	}
 	c.History.add(*op)
