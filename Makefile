@@ -66,7 +66,7 @@ nightly: ## Run what takes hours: failovers, all faults, the histories, fuzzing 
 bin/bench:
 	cd cmd/bench && go build $(BUILDFLAGS) -o ../../bin/bench .
 
-bench: build bin/bench ## Measure petstore against bare Gin and plain Gin and GORM in 15 minutes, with the flags BENCHFLAGS of bin/bench
+bench: build bin/bench ## Measure petstore against bare Gin and plain Gin and GORM in 25 minutes, with the flags BENCHFLAGS of bin/bench
 	scripts/deps require wrk initdb
 	bin/bench $(BENCHFLAGS) >bin/bench.txt
 	$(BENCHSTAT) -col /server bin/bench.txt
@@ -82,9 +82,10 @@ docs: ## Generate docs/openapi.json from the annotations of the handlers, and do
 	go run ./docs/generate
 	go test ./cmd/petstore/internal/cli -run TestCommandPage -update
 
-pictures: ## Draw the pictures of docs/architecture.md from docs/pictures/*.dot with graphviz
-	scripts/deps require dot
+pictures: ## Draw docs/pictures with graphviz and gnuplot
+	scripts/deps require dot gnuplot
 	for source in docs/pictures/*.dot; do dot -Tsvg -o "$${source%.dot}.svg" "$$source" || exit 1; done
+	gnuplot docs/pictures/benchmarks.gnuplot
 
 # All three modules: that of the product, cmd/bench and test.
 lint: ## Check formatting, lint rules, go.mod and the workflows, and that the API does not break clients of docs/contract.yaml
