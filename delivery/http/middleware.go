@@ -14,19 +14,17 @@ import (
 	"example.com/petstore/delivery/http/origin"
 )
 
-// Middleware returns the handlers of every request of the API, in their order: discarding
-// the rest of a body larger than 64 KiB, tracing, request id, metrics and access log,
-// recovery from panics, CORS, 404 for an encoded slash. A host can use them for routes
-// of its own that take no larger bodies.
+// Middleware returns the handlers of every request of the API, in their order: discarding the rest of a body larger than
+// 64 KiB, tracing, request id with metrics and access log, recovery from panics, CORS, 404 for an encoded slash. A host
+// can use them for its own routes, if these take no body larger than 64 KiB.
 func (a *API) Middleware() []gin.HandlerFunc {
 	handlers := []gin.HandlerFunc{discardBody, a.trace, a.beginRequest, a.recoverPanic, a.cors, rejectEncodedSlash}
 	return slices.DeleteFunc(handlers, func(h gin.HandlerFunc) bool { return h == nil })
 }
 
-// rejectEncodedSlash ends a request with 404 if Gin matched an encoded slash as a slash,
-// which is a different path (RFC 3986, section 2.2): a proxy may have applied its rules to
-// that path, and relative references would resolve differently. An engine with UseRawPath
-// matches encoded slashes correctly.
+// rejectEncodedSlash ends a request with 404 if Gin matched an encoded slash as a slash. The path with the encoded slash
+// is a different path (RFC 3986, section 2.2): a proxy may have applied its rules to it, and relative references resolve
+// differently. An engine with UseRawPath matches encoded slashes correctly.
 func rejectEncodedSlash(c *gin.Context) {
 	if hasEncodedSlash(c) {
 		c.Writer.Header().Del("Allow") // set by Gin
@@ -34,8 +32,8 @@ func rejectEncodedSlash(c *gin.Context) {
 	}
 }
 
-// hasEncodedSlash reports whether Gin matched an encoded slash as a separator of segments, and
-// not as a part of a parameter.
+// hasEncodedSlash reports whether Gin matched an encoded slash as a separator of segments, and not as a part of a
+// parameter.
 func hasEncodedSlash(c *gin.Context) bool {
 	encoded := strings.Count(strings.ToUpper(c.Request.URL.RawPath), "%2F") // RawPath is empty unless the path has unusual escapes
 	for _, parameter := range c.Params {
@@ -44,8 +42,8 @@ func hasEncodedSlash(c *gin.Context) bool {
 	return encoded > 0
 }
 
-// recoverPanic ends a request that panics with internal_error. If a part of the response
-// was sent, it closes the connection, so that the client does not take it as complete.
+// recoverPanic sends internal_error after a panic. If a part of the response was already sent, it closes the connection
+// instead, so that the client does not take the response as complete.
 func (a *API) recoverPanic(c *gin.Context) {
 	defer func() {
 		recovered := recover()
@@ -64,10 +62,9 @@ func (a *API) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// allowOrigins returns a handler that sets the CORS headers, or nil without origins. The
-// response itself is that of the route, also for a preflight request, where it is that of
-// OPTIONS. A request of another origin gets no CORS headers, so that its browser blocks the
-// response.
+// allowOrigins returns a handler that sets the CORS headers, or nil without origins. The handler does not end a request:
+// the route sends the response, for a preflight request the OPTIONS route. A request from another origin gets no CORS
+// headers, so the browser blocks the response.
 func allowOrigins(origins []string) gin.HandlerFunc {
 	if len(origins) == 0 {
 		return nil
@@ -81,8 +78,8 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 		},
 		MaxAge: 600,
 	}
-	if origins[0] != "*" { // else there are no others, and the default of package cors is every origin
-		options.AllowOriginFunc = origin.Matcher(origins) // a * of package cors stands for any text
+	if origins[0] != "*" { // for "*", the default of package cors is right: every origin
+		options.AllowOriginFunc = origin.Matcher(origins) // in AllowedOrigins of package cors, a * would stand for any text
 	}
 	policy := cors.New(options)
 	return func(c *gin.Context) { policy.HandlerFunc(c.Writer, c.Request) }

@@ -143,7 +143,7 @@ func (a *API) cancelOrder(c *gin.Context) error {
 	return endOrder(c, a.orders.Cancel)
 }
 
-// endOrder calls a use case with the id in the path and sends the order that it returns.
+// endOrder calls a use case with the id in the path and sends the order that the use case returns.
 func endOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
 	id, err := pathID(c, "order", domain.CodeOrderNotFound)
 	if err != nil {

@@ -39,8 +39,8 @@ func (q pageQuery) pageRequest() domain.PageRequest {
 // newest is the order of records with descending ids.
 const newest = "-id"
 
-// canonical returns the canonical form of a query, the same for all spellings of it. filters has the other
-// parameters as &name=value. after replaces q.After.
+// canonical returns the canonical form of a query, which is the same for all spellings of the query. filters are the
+// other parameters, each as &name=value. after replaces q.After.
 func (q pageQuery) canonical(filters string, after int64) string {
 	if q.Sort == newest {
 		filters += "&sort=" + newest
@@ -51,7 +51,8 @@ func (q pageQuery) canonical(filters string, after int64) string {
 // firstPageQuery is the canonical form of the empty query of a list.
 var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
 
-// parameter returns a parameter in canonical form, "" without values.
+// parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas.
+// Without values it returns "".
 func parameter[T cmp.Ordered](name string, values ...T) string {
 	if len(values) == 0 {
 		return ""
@@ -63,7 +64,7 @@ func parameter[T cmp.Ordered](name string, values ...T) string {
 	return "&" + name + "=" + strings.Join(texts, ",")
 }
 
-// optional returns the value of a parameter that a query may have.
+// optional returns the values of an optional parameter: one value, or none if value is nil.
 func optional[T any](value *T) []T {
 	if value == nil {
 		return nil
@@ -74,8 +75,9 @@ func optional[T any](value *T) []T {
 // A cachedQuery is a query whose response is cached. All its spellings have the same key.
 type cachedQuery interface{ key() string }
 
-// serveQuery sends the response to a query, from the cache or as read returns it. A query that is spelt as its
-// key, such as limit=5&status=sold&after=20 in the link of a page, is found without being parsed.
+// serveQuery sends the response to a query: the cached page, or the page that read returns. list is the name of the
+// list in the keys of the cache. A query in canonical form, such as limit=5&status=sold&after=20 in a Link header, is
+// looked up before it is parsed.
 func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
 	cache := a.pages.use(c.Request.Context())
 	if cache.send(c, pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)}) {
@@ -100,7 +102,8 @@ func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(co
 	})
 }
 
-// serveRecord sends the record with the id in the path, from the cache or as get returns it. name is "pet" or "order".
+// serveRecord sends the record with the id in the path: the cached record, or the record that get returns. name is "pet"
+// or "order". notFound is the code of the error for an id that no record can have.
 func serveRecord[T any, R record.Record](
 	a *API, c *gin.Context, name string, notFound domain.Code, get func(context.Context, int64) (T, error), recordOf func(T) R,
 ) error {
@@ -122,8 +125,8 @@ func serveRecord[T any, R record.Record](
 	})
 }
 
-// position returns the value of Changes-Position for a page that is read afterwards: the page has the change
-// with this position. It is empty if no changes are recorded, or if a recording has just begun.
+// position returns the value of Changes-Position for a page that is read afterwards: the page includes all changes
+// up to this position. It is empty if no changes are recorded, or if a recording has just begun.
 func (a *API) position(ctx context.Context) (string, error) {
 	if a.changes == nil {
 		return "", nil
@@ -148,7 +151,7 @@ func writePage(c *gin.Context, page *encodedPage) {
 	page.write(c)
 }
 
-// setHeader sets the headers that a page has whether it is fresh or stale.
+// setHeader sets the headers that fresh and stale pages have: Link and Changes-Position.
 func (p *encodedPage) setHeader(header http.Header) {
 	if p.link[0] != "" {
 		header["Link"] = p.link[:]
@@ -158,7 +161,7 @@ func (p *encodedPage) setHeader(header http.Header) {
 	}
 }
 
-// write sends a page, whose ETag and Cache-Control are set if it is fresh.
+// write sends a page with the status 200. The caller has set ETag and Cache-Control if the page is fresh.
 func (p *encodedPage) write(c *gin.Context) {
 	header := c.Writer.Header()
 	p.setHeader(header)
@@ -168,7 +171,7 @@ func (p *encodedPage) write(c *gin.Context) {
 	writeBody(c, http.StatusOK, p.body)
 }
 
-// cacheRevalidate lets a client cache a page if it revalidates it for each request.
+// cacheRevalidate lets a client cache a page, and makes it revalidate the page before each use.
 var cacheRevalidate = []string{"private, no-cache"}
 
 // A listQuery is the query of a list. next returns the query for the page after an id.
@@ -177,8 +180,8 @@ type listQuery interface {
 	pageRequest() domain.PageRequest
 }
 
-// encodePage encodes a page as an array. Its link (RFC 8288) has the query for the next page, relative to the
-// URL of the request, which is right under any prefix.
+// encodePage encodes a page as an array. The link to the next page (RFC 8288) is relative to the URL of the request,
+// so it is right under any prefix.
 func encodePage[T any, R record.Listed](page domain.Page[T], recordOf func(T) R, q listQuery) (*encodedPage, error) {
 	body, err := record.EncodeAll(page.Items, recordOf)
 	if err != nil {
@@ -189,7 +192,7 @@ func encodePage[T any, R record.Listed](page domain.Page[T], recordOf func(T) R,
 		link = "<?" + q.next(recordOf(page.Items[len(page.Items)-1]).RecordID()) + `>; rel="next"`
 	}
 	encoded := newEncodedPage(body, link)
-	if request := q.pageRequest(); request.Newest { // ids between the first record and After may not be given yet
+	if request := q.pageRequest(); request.Newest { // a new record may get an id between the first record and After
 		encoded.grows = request.After == 0 || len(page.Items) == 0 || recordOf(page.Items[0]).RecordID() < request.After-1
 	} else {
 		encoded.grows = !page.More
@@ -197,24 +200,24 @@ func encodePage[T any, R record.Listed](page domain.Page[T], recordOf func(T) R,
 	return encoded, nil
 }
 
-// newEncodedPage returns a page with a body and a link, which is empty for none.
+// newEncodedPage returns a page with a body and the value of its Link header. If link is empty, the page has no Link.
 func newEncodedPage(body []byte, link string) *encodedPage {
 	encoded := &encodedPage{body: body}
 	if len(body) > minContentLength {
 		encoded.length[0] = strconv.Itoa(len(body))
 	}
 	etag := pageETag(body, link)
-	both := etag + link // one allocation, for the reason in encodedPage
+	both := etag + link // one allocation, because each is a cache miss of the processor (see encodedPage)
 	encoded.etag[0], encoded.link[0] = both[:len(etag)], both[len(etag):]
 	return encoded
 }
 
-// pageETag returns the ETag of a response with a body and a link, which is empty for none: the same on every replica: 128 bits of a
-// SHA-256. A client that may write could choose a record that gives two pages one tag, were it no
-// cryptographic hash.
+// pageETag returns the ETag of a response with a body and the value of its Link header, which may be empty. The ETag
+// has 128 bits of a SHA-256, and is the same on every replica. The hash is cryptographic: otherwise a client that may
+// write could choose records such that two pages have the same ETag.
 func pageETag(body []byte, link string) string {
 	hash := sha256.New()
-	hash.Write(body) // one JSON value, so no other body and link are hashed as the same text
+	hash.Write(body) // the body is one JSON value, so the hashed text shows where the link begins
 	_, _ = io.WriteString(hash, link)
 	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }
@@ -222,8 +225,9 @@ func pageETag(body []byte, link string) string {
 // minContentLength is the size in bytes above which net/http does not set Content-Length.
 const minContentLength = 2 << 10
 
-// etagMatches reports whether If-None-Match or If-Match has the ETag. weak is the prefix of tags that it ignores: W/ in
-// the weak comparison. ETags of other services may contain commas, those of this API do not.
+// etagMatches reports whether If-None-Match or If-Match has the ETag. It ignores the prefix weak of each tag: W/ for
+// the weak comparison, "" for the strong comparison. It splits headers at commas, because the ETags of this API have
+// none.
 func etagMatches(headers []string, etag, weak string) bool {
 	for _, header := range headers {
 		if header == "*" {
@@ -238,42 +242,42 @@ func etagMatches(headers []string, etag, weak string) bool {
 	return false
 }
 
-// A pageCache caches encoded pages of the lists, and single records. It stores each page with the versions of
-// the store from before the page was read, so that a page is never older than a write that
-// a client knows of. A nil cache caches nothing.
+// A pageCache caches encoded pages of lists, and single records. It stores each page with the versions of the store
+// from before the page was read. A later commit increases the versions, so no client gets a page without a write that
+// the client knows of. A nil pageCache caches nothing.
 type pageCache struct {
 	*Options
 	pages   *otter.Cache[pageKey, *encodedPage]
 	metrics *metrics
 }
 
-// A pageKey is a list and a query in canonical form, or the name of a record and its id. Other forms of a query
-// are never a key, so that clients cannot fill the cache with copies of a page.
+// A pageKey is the name of a list and a query in canonical form, or "pet" or "order" and an id. Other forms of a query
+// are never keys, so that clients cannot fill the cache with copies of a page.
 type pageKey struct{ list, query string }
 
-// An encodedPage is the response to a list query, or a record, and the entry of the cache. Its headers
-// are values of http.Header that all responses share. They are arrays and not slices
-// because with thousands of pages each pointer is a cache miss of the processor.
+// An encodedPage is the response to a cachedQuery, or a single record. It is the entry of the cache. All responses with
+// the page share its headers, which are values of http.Header. They are arrays and not slices, because with thousands
+// of pages each pointer is a cache miss of the processor.
 type encodedPage struct {
 	body     []byte
-	length   [1]string // empty if net/http sets Content-Length
+	length   [1]string // Content-Length, empty if net/http sets it
 	etag     [1]string
-	link     [1]string // to the next page, empty on the last page
-	position [1]string // of a change that the page has, empty for none
-	grows    bool      // a record that is added may belong to it
+	link     [1]string // Link to the next page, empty on the last page
+	position [1]string // Changes-Position, or empty
+	grows    bool      // a record that is added later may belong to the page
 
-	transient      bool      // it must not be cached
+	transient      bool      // the page must not be cached
 	added, changed uint64    // the versions of the store before the page was read
 	read           time.Time // when the read began
 }
 
-// valid reports whether no commit can have altered the page. The removal of changes after its position alters
-// it, as an update does.
+// valid reports whether no commit can have altered the page. The removal of old changes counts as a commit that alters
+// all pages: the Changes-Position of a page may be the position of a removed change.
 func (p *encodedPage) valid(added, changed uint64) bool {
 	return p.changed == changed && (!p.grows || p.added == added)
 }
 
-// newPageCache returns the cache of Options.CacheBytes, or nil for none.
+// newPageCache returns a cache of Options.CacheBytes, or nil if the options disable it.
 func newPageCache(o *Options, m *metrics) (*pageCache, error) {
 	if o.CacheBytes < 0 || o.Versions == nil {
 		return nil, nil
@@ -298,9 +302,9 @@ func pageWeight(key pageKey, page *encodedPage) uint32 {
 // A cacheUse is the use of the cache for one request. It caches nothing if it has no cache.
 type cacheUse struct {
 	*pageCache
-	added, changed uint64    // the versions of the store after the request arrived, or the last that were known
-	unavailable    bool      // they are not known: the page is read from the store, unless a stale one may be sent
-	checked        time.Time // all commits until then are in the versions, with StaleIfUnavailable
+	added, changed uint64    // the versions of the store after the request arrived; if unavailable, the last known versions
+	unavailable    bool      // the versions could not be read: a stale page may be sent, otherwise the page is read from the store
+	checked        time.Time // the versions include all commits until then; set only with StaleIfUnavailable
 }
 
 // use returns the cache for a request.
@@ -310,14 +314,14 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 	}
 	var checked time.Time
 	if c.StaleIfUnavailable > 0 {
-		checked = time.Now().Add(-c.VersionsAge()) // before the versions are read, which may be newer
+		checked = time.Now().Add(-c.VersionsAge()) // called before Versions: the versions may be newer, but not older
 	}
 	added, changed, err := c.Versions(ctx)
 	return cacheUse{c, added, changed, err != nil, checked}
 }
 
-// useForRecord returns the cache for the request of a single record. A server needs as long to read one as to check the
-// versions, so then it is not used.
+// useForRecord returns the cache for a request of a single record. With a database server it returns no cache: reading
+// the record takes as long as reading the versions.
 func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
 	if c == nil || c.Remote {
 		return cacheUse{}
@@ -325,8 +329,8 @@ func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
 	return c.use(ctx)
 }
 
-// serve sends the page with a key from the cache, or else the one that read returns, which it caches. read is limited
-// by the deadline of the request.
+// serve sends the page with a key from the cache. If the cache has no page that may be sent, serve calls read, whose
+// context has the deadline of the request. It caches and sends the page that read returns.
 func (c cacheUse) serve(to *gin.Context, key pageKey, read func(context.Context) (*encodedPage, error)) error {
 	if c.send(to, key) {
 		return nil
@@ -344,7 +348,7 @@ func (c cacheUse) serve(to *gin.Context, key pageKey, read func(context.Context)
 	return nil
 }
 
-// send sends a page from the cache, and reports whether there is one that may be sent.
+// send sends the page with a key from the cache. It reports false if the cache has no page that may be sent.
 func (c cacheUse) send(to *gin.Context, key pageKey) bool {
 	if c.pageCache == nil {
 		return false
@@ -363,7 +367,8 @@ func (c cacheUse) send(to *gin.Context, key pageKey) bool {
 	return true
 }
 
-// sendStale sends a page that was fresh at most StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1).
+// sendStale sends a page that was fresh at most StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1). It reports
+// false if the page is older.
 func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
 	if c.StaleIfUnavailable == 0 {
 		return false
@@ -381,7 +386,8 @@ func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
 	return true
 }
 
-// set caches a page that was read after use.
+// set caches a page that was read after the call of use. It caches no transient page, and nothing while the versions are
+// not known.
 func (c cacheUse) set(key pageKey, page *encodedPage) {
 	if c.pageCache == nil || c.unavailable {
 		return

@@ -27,7 +27,7 @@ type listPetsQuery struct {
 
 func (q listPetsQuery) key() string { return q.next(q.pageRequest().After) }
 
-// pageRequest returns the page of a query, which is all of the animals with the ids that it has.
+// pageRequest returns the page of a query. The page of a query with ids has all animals with these ids.
 func (q listPetsQuery) pageRequest() domain.PageRequest {
 	if len(q.ID) > 0 {
 		q.pageQuery = pageQuery{Limit: int64(len(q.ID)), Sort: q.Sort}
@@ -264,7 +264,7 @@ func (a *API) getInventory(c *gin.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		body, _ := record.InventoryOf(inventory).AppendJSON(nil) // which has no text that could be invalid
+		body, _ := record.InventoryOf(inventory).AppendJSON(nil) // the error is for invalid text, and an Inventory has no text
 		page := newEncodedPage(body, "")
 		page.grows = true
 		return page, nil
@@ -283,7 +283,7 @@ func writePet(c *gin.Context, status int, pet domain.Pet) error {
 	return nil
 }
 
-// ifMatch returns the condition of the header If-Match (RFC 9110, section 13.1.1), nil without one.
+// ifMatch returns the condition in the header If-Match (RFC 9110, section 13.1.1). Without the header it returns nil.
 func ifMatch(c *gin.Context) func(domain.Pet) bool {
 	tags := c.Request.Header["If-Match"]
 	if tags == nil {

@@ -21,21 +21,21 @@ import (
 // A requestState is what the middleware and the handlers of a request share.
 type requestState struct {
 	id         [1]string       // the X-Request-Id, as a value of http.Header
-	connection context.Context // of net/http, without the deadline
-	deadline   time.Time       // of the request, also while its context has none
+	connection context.Context // the context of net/http, without the deadline
+	deadline   time.Time       // the deadline of the request; its context may not have it (see limitTime)
 	caller     string          // empty before authentication
-	lineage    int64           // of the API key, 0 for a caller that the host's Authenticator returned
-	required   apikey.Scope    // what the operation requires of an API key
-	deprecated bool            // the request is one of getPet
-	records    []int64         // the ids of what was created, changed or removed
-	failure    *domain.Error   // that was sent
-	level      zapcore.Level   // of the access log
-	stream     bool            // the response takes as long as the client wants
+	lineage    int64           // the lineage of the API key, 0 for a caller that the host's Authenticator returned
+	required   apikey.Scope    // the scope that the operation requires of an API key
+	deprecated bool            // the operation is getPet
+	records    []int64         // the ids of the records that were created, changed or removed
+	failure    *domain.Error   // the error that was sent, or nil
+	level      zapcore.Level   // the level of the line in the access log
+	stream     bool            // the response is a stream, which ends when the client wants
 }
 
-// scope returns the scope of the caller's idempotency keys: the lineage of its API key, which keeps a
-// retry with a rotated key from creating a second record. The name of another caller has a colon
-// before it, so that it is equal to no lineage.
+// scope returns the scope of the caller's idempotency keys. With an API key it is the lineage of the key, so that a
+// retry with a rotated key does not create a second record. Otherwise it is the name of the caller after a colon, so
+// that no name is equal to a lineage.
 func (s *requestState) scope() string {
 	if s.lineage != 0 {
 		return strconv.FormatInt(s.lineage, 10)
@@ -46,8 +46,7 @@ func (s *requestState) scope() string {
 // stateKey is the key of a gin.Context for the state of a request.
 type stateKey struct{}
 
-// stateOf returns the state of a request, an empty one for a request that did not pass
-// beginRequest.
+// stateOf returns the state of a request. For a request that did not pass beginRequest it returns an empty state.
 func stateOf(c *gin.Context) *requestState {
 	if value, ok := c.Get(stateKey{}); ok {
 		if s, ok := value.(*requestState); ok {
@@ -81,8 +80,8 @@ func (a *API) beginRequest(c *gin.Context) {
 	c.Next()
 }
 
-// limitTime gives the context of a request its deadline. Operations with cached responses do so themselves when they
-// find none: a response from memory waits for nothing and needs no timer.
+// limitTime gives the context of a request its deadline. An operation whose responses are cached does not use limitTime:
+// it sets the deadline after a cache miss (cacheUse.serve), because a cached response waits for nothing.
 func limitTime(c *gin.Context) {
 	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
 	defer cancel()
@@ -120,8 +119,8 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 
 var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID returns the X-Request-Id of the client if it is valid and no API key, which
-// must not be logged, else 128 random bits.
+// requestID returns the X-Request-Id of the client if it is valid and has no API key, which must not be logged.
+// Otherwise it returns 128 random bits.
 func requestID(header http.Header) string {
 	values := header["X-Request-Id"]
 	if len(values) > 0 && clientRequestID.MatchString(values[0]) && !apiKeyPattern.MatchString(values[0]) {

@@ -22,16 +22,16 @@ type handler func(c *gin.Context) error
 type operation struct {
 	method, path string
 	handler      handler
-	scope        apikey.Scope // that an API key needs
+	scope        apikey.Scope // the scope that an API key needs
 	kind         kind
 }
 
-// A kind says how an operation differs from others.
+// A kind is a set of flags of an operation.
 type kind int
 
 const (
 	cached     kind = 1 << iota // its responses are cached
-	deprecated                  // it will be removed
+	deprecated                  // the operation will be removed
 
 	plain kind = 0
 )
@@ -57,7 +57,8 @@ func (a *API) operations() []operation {
 
 const batchPath = "/pets/batch"
 
-// mount adds the routes of the operations, with the middleware of the host, and OPTIONS of each path.
+// mount adds the routes of the operations, which run the middleware of the host before admit. It also adds OPTIONS for
+// each path, without the middleware of the host.
 func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 	methods := map[string][]string{} // by path
 	for _, o := range a.operations() {
@@ -81,14 +82,15 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 	others := slices.DeleteFunc(slices.Clone(knownMethods), func(method string) bool {
 		return method == http.MethodPost || method == http.MethodOptions
 	})
-	r.Match(others, batchPath, func(c *gin.Context) { // Gin would take batch for an id
+	r.Match(others, batchPath, func(c *gin.Context) { // otherwise Gin would take batch for a petId
 		c.Header("Allow", "POST, OPTIONS")
 		MethodNotAllowed(c)
 	})
 }
 
-// HealthHandler returns check, a health check, as a handler of Gin. It ends a request with the error
-// of check, as Fail does. A check that succeeds after one that succeeded is logged at the level debug.
+// HealthHandler returns a handler of Gin for a health check. If check returns an error, the handler ends the request as
+// Fail does. The access log has a successful check at the level info if it is the first one or the previous check
+// failed, and otherwise at the level debug.
 func (a *API) HealthHandler(check func(*gin.Context) error) gin.HandlerFunc {
 	var healthy atomic.Bool
 	return a.ginHandler(func(c *gin.Context) error {
@@ -100,7 +102,7 @@ func (a *API) HealthHandler(check func(*gin.Context) error) gin.HandlerFunc {
 	})
 }
 
-// ginHandler returns h as a handler of Gin, which ends a request with the error of h.
+// ginHandler returns h as a handler of Gin. If h returns an error, the handler ends the request as Fail does.
 func (a *API) ginHandler(h handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
@@ -119,15 +121,15 @@ func ServeOptions(methods ...string) gin.HandlerFunc {
 	}
 }
 
-// Mount mounts the API on an engine or on a group, once, and changes nothing outside it. GET
-// routes also serve HEAD, and every path serves OPTIONS. The middleware of the host, such as one
-// that signs its users in, runs before the Authenticator, but not for OPTIONS, because browsers
-// send preflights without credentials: middleware of the group itself would reject them.
+// Mount mounts the API on an engine or on a group, once, and changes nothing outside it. GET routes also serve HEAD, and
+// every path serves OPTIONS. middleware belongs to the host, for example to sign its users in. It runs before the
+// Authenticator, but not for OPTIONS: browsers send preflights without credentials, which middleware of the group itself
+// would reject.
 //
-// Mount returns an error if the API is mounted, or if a route of the host, such as one of another
-// API, conflicts with one of this API, which then serves no request. Gin cannot remove a route: those
-// mounted before the conflict remain in Engine.Routes and in the Allow header of a 405. They return
-// NotFound, after the middleware of the group, as does an engine whose NoRoute is NotFound.
+// Mount returns an error if the API is mounted already, or if one of its routes conflicts with a route of the host or of
+// another API. The API then serves no request. Gin cannot remove the routes that were mounted before the conflict. They
+// remain in Engine.Routes and in the Allow header of a 405; requests to them run the middleware of the group and get the
+// response of NotFound.
 func (a *API) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) (err error) {
 	if a.basePath != "" {
 		return fmt.Errorf("rest: mount the API: it is mounted under %s", a.basePath)
@@ -163,6 +165,6 @@ func deprecate(c *gin.Context) {
 	stateOf(c).deprecated = true
 	header := c.Writer.Header()
 	header["Deprecation"], header["Sunset"] = deprecation, sunset
-	id := c.Params[len(c.Params)-1].Value // the prefix of a host may have a parameter, too
+	id := c.Params[len(c.Params)-1].Value // the last parameter, because the prefix of a host may have parameters, too
 	header["Link"] = []string{"<../pets?id=" + url.QueryEscape(id) + `>; rel="successor-version"`}
 }

@@ -53,7 +53,7 @@ func appendInt(to []byte, prefix string, value int64) []byte {
 	return strconv.AppendInt(append(to, prefix...), value, 10)
 }
 
-// appendUnescaped appends prefix, which must end with a quote, text, which must need no escapes, and a quote.
+// appendUnescaped appends prefix, text and a quote. prefix must end with a quote, and text must need no escapes.
 func appendUnescaped(to []byte, prefix, text string) []byte {
 	return append(append(append(to, prefix...), text...), '"')
 }
