@@ -1,7 +1,6 @@
-// Package freshness knows whether the entries of a cache are fresh. Versions are numbers that
-// increase when records change: a cache calls Refresh, reads a number and then the store, and may
-// use what it read while the number, after another Refresh, is the same.
-// It is not for embedders.
+// Package freshness tells a cache whether its entries are fresh. Versions are numbers that increase when records change. A
+// cache calls Refresh, reads a number, and then reads the store. Before it uses the entry, it calls Refresh again: the entry
+// is fresh if the number is the same. The package is not for embedders.
 package freshness
 
 import (
@@ -14,20 +13,20 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-// Versions are numbers that increase with the commits of this process and, as far as they are known,
-// of others. They are safe for concurrent use. Close must be called.
+// Versions are numbers that increase with each commit of this process, and with the commits of other processes that a check
+// has found. They are safe for concurrent use. Close must be called.
 type Versions struct {
 	database engine.Database
 	interval time.Duration // see engine.Database.PollInterval
 	timeout  time.Duration // how long Refresh may take, 0 for no limit
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}]
-	checked  atomic.Pointer[time.Time] // when the last check began, nil before
+	checked  atomic.Pointer[time.Time] // when the last check that succeeded began, nil before the first
 
-	added, changed, keys number // of the commits with each of engine.Changes
+	added, changed, keys number // one for each kind of change, see engine.Changes
 }
 
-// A number increases with each commit. While one runs, its changes become visible at a moment that
-// nobody knows: then the number increases with each load, so that no entry of a cache is used.
+// A number increases with each commit. While a commit runs, it is not known whether its changes are visible already: each
+// load then increases the number, so that no entry of a cache is used.
 type number struct {
 	value      atomic.Uint64
 	committing atomic.Bool
@@ -40,7 +39,7 @@ func (n *number) load() uint64 {
 	return n.value.Load()
 }
 
-// New returns the versions of a database. A check of them takes at most a timeout, or as long as it takes if that is 0.
+// New returns the versions of a database. timeout is how long Refresh may take, 0 for no limit.
 func New(database engine.Database, timeout time.Duration) *Versions {
 	v := &Versions{database: database, interval: database.PollInterval(), timeout: timeout}
 	v.checks = sharedquery.New(func(ctx context.Context, _ struct{}, all []struct{}) ([]struct{}, error) {
@@ -52,10 +51,10 @@ func New(database engine.Database, timeout time.Duration) *Versions {
 // Close ends the use of the database. Later calls of Refresh that need it return an error.
 func (v *Versions) Close() { v.checks.Close() }
 
-// Lists returns the numbers of the commits that are Added and of those that are Changed, see engine.Changes.
+// Lists returns the numbers for commits with Added and with Changed, see engine.Changes.
 func (v *Versions) Lists() (added, changed uint64) { return v.added.load(), v.changed.load() }
 
-// Keys returns the number of the commits with Keys, see engine.Changes.
+// Keys returns the number for commits with Keys, see engine.Changes.
 func (v *Versions) Keys() uint64 { return v.keys.load() }
 
 // MaxAge returns how far behind the commits of other processes the numbers may be after Refresh(maxAge):
@@ -67,7 +66,7 @@ func (v *Versions) MaxAge(maxAge time.Duration) time.Duration {
 	return maxAge
 }
 
-// Age returns how long ago the last check began that has succeeded: the numbers include all commits until then.
+// Age returns how long ago the last check that succeeded began. The numbers include all commits before it.
 func (v *Versions) Age() time.Duration {
 	last := v.checked.Load()
 	if last == nil {
@@ -76,8 +75,8 @@ func (v *Versions) Age() time.Duration {
 	return time.Since(*last)
 }
 
-// Refresh increases the numbers for the commits of other processes, so that they are behind by MaxAge(maxAge) at
-// most. After an error, which the end of ctx may be, they may be further behind.
+// Refresh increases the numbers for the commits of other processes. Afterwards the numbers are at most MaxAge(maxAge) behind.
+// After an error, such as the end of ctx, they may be further behind.
 func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	if v.interval > 0 {
 		maxAge = v.interval
@@ -94,12 +93,12 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	return err
 }
 
-// Commit calls commit, which commits changes of this process, and increases the numbers before any
-// caller gets its result, also if it fails: the changes may be durable. Calls must not overlap.
+// Commit calls commit, which commits changes of this process, and increases the numbers before it returns. It increases them
+// even if commit fails, because the changes may be durable. Calls must not overlap.
 func (v *Versions) Commit(c engine.Changes, commit func() error) error {
 	numbers := v.numbers(c)
 	for _, n := range numbers {
-		n.committing.Store(v.interval > 0) // else Refresh knows the changes that are visible
+		n.committing.Store(v.interval > 0) // without an interval, Refresh finds all visible changes
 	}
 	defer func() {
 		for _, n := range numbers {
@@ -110,14 +109,14 @@ func (v *Versions) Commit(c engine.Changes, commit func() error) error {
 	return commit()
 }
 
-// increase increases the numbers.
+// increase increases the numbers for changes.
 func (v *Versions) increase(c engine.Changes) {
 	for _, n := range v.numbers(c) {
 		n.value.Add(1)
 	}
 }
 
-// numbers returns those that count the changes.
+// numbers returns the numbers for changes.
 func (v *Versions) numbers(c engine.Changes) (changed []*number) {
 	if c.Added {
 		changed = append(changed, &v.added)
