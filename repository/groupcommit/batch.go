@@ -37,7 +37,7 @@ type batch[R, C any] struct {
 func (b *batch[R, C]) run(tx engine.Tx) {
 	err := errPanicked
 	defer func() {
-		if b.leader.exited { // runtime.Goexit ends this goroutine; first the other calls run again
+		if b.leader.exited { // runtime.Goexit ends this goroutine: before that, the other calls run again
 			err = b.commit(nil)
 		}
 		b.reply(err)
@@ -52,8 +52,8 @@ func (b *batch[R, C]) run(tx engine.Tx) {
 	err = b.commit(tx)
 }
 
-// reply lets all callers of the batch return. If the commit failed, all of them get its error, also those
-// whose function failed: the function may have failed because of a change of another function that is
+// reply lets all callers of the batch return. If the commit failed, all callers get its error, even a caller
+// whose function failed: the function may have failed because of a change of another function, which is
 // rolled back now.
 func (b *batch[R, C]) reply(err error) {
 	for _, c := range b.calls {

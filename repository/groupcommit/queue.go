@@ -109,8 +109,8 @@ func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error)
 	return q.do(&call[R, C]{ctx: ctx, fn: fn})
 }
 
-// Create runs a creation in a transaction and returns nil when the transaction is durable. Its errors are
-// as of Do.
+// Create runs a creation in a transaction and returns nil when the transaction is durable. It returns errors
+// as Do does.
 func (q *Queue[R, C]) Create(ctx context.Context, creation C) error {
 	return q.do(&call[R, C]{ctx: ctx, creation: creation})
 }
@@ -136,7 +136,7 @@ func (q *Queue[R, C]) do(c *call[R, C]) error {
 	return c.result()
 }
 
-// enqueue makes the caller the leader if there is none, and reports that. Otherwise it adds the call to the
+// enqueue makes the caller the leader if there is none, and returns true. Otherwise it adds the call to the
 // queue.
 func (q *Queue[R, C]) enqueue(c *call[R, C]) (leads bool, err error) {
 	q.mu.Lock()
