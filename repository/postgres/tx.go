@@ -98,8 +98,8 @@ func (t *tx) Active() error {
 
 func (t *tx) Failed() bool { return t.status() == 'E' }
 
-// status returns the status of the transaction: I for none, T for one that is active, E if a statement has
-// failed.
+// status returns the status of the connection: I without a transaction, T in a transaction, E in a
+// transaction in which a statement has failed.
 func (t *tx) status() (status byte) {
 	status = 'I' // also if the connection was lost
 	_ = t.raw(func(conn *pgconn.PgConn) error {

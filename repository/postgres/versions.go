@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// versions are the numbers of the row of versions.
+// versions are the numbers in the table versions, which has one row.
 type versions struct{ added, changed, keys int64 }
 
 // plus returns the numbers after a commit with changes.
@@ -21,7 +21,7 @@ func (v versions) plus(c engine.Changes) versions {
 	return versions{v.added + increment[c.Added], v.changed + increment[c.Changed], v.keys + increment[c.Keys]}
 }
 
-// parseVersions parses the row of versions.
+// parseVersions parses the row of the table versions.
 func parseVersions(result *pgconn.Result) (v versions, err error) {
 	if len(result.Rows) != 1 {
 		return v, errors.New("the table versions of the store has no row")
@@ -33,14 +33,14 @@ func parseVersions(result *pgconn.Result) (v versions, err error) {
 	return v, errors.Join(errs[:]...)
 }
 
-// observed are the numbers that PollChanges has read, and its connection.
+// observed are the numbers that PollChanges has read, and the connection on which it read them.
 type observed struct {
 	versions versions
 	conn     *pgconn.PgConn
 }
 
-// changesTo returns the changes between two observations. The numbers of another connection
-// are not compared: after a failover that lost commits, others may have the same numbers.
+// changesTo returns the changes between two observations. If later has another connection, it returns AllChanges: after a
+// failover that lost commits, other commits may have led to the same numbers.
 func (o observed) changesTo(later observed) engine.Changes {
 	if o.conn != later.conn {
 		return engine.AllChanges
@@ -52,8 +52,8 @@ func (o observed) changesTo(later observed) engine.Changes {
 // PollInterval implements engine.Database.
 func (*database) PollInterval() time.Duration { return 0 }
 
-// PollChanges implements engine.Database, on a connection of its own. The disconnection of a client does
-// not interrupt it, as in ReadContext.
+// PollChanges implements engine.Database, on a connection of its own. As in ReadContext, it continues when the client
+// disconnects.
 func (d *database) PollChanges(ctx context.Context) (changes engine.Changes, err error) {
 	ctx, end := d.ReadContext(ctx)
 	defer end()
@@ -66,7 +66,7 @@ func (d *database) PollChanges(ctx context.Context) (changes engine.Changes, err
 	if err != nil {
 		return changes, err
 	}
-	if current.conn != d.observed.conn { // before a cache reads again
+	if current.conn != d.observed.conn { // before a cache reads again, so that it uses a new connection
 		d.epoch.Add(1)
 	}
 	changes = d.observed.changesTo(current)

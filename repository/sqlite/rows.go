@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// Select implements engine.Database. SQLite merges the rows of all statuses, and reads those of each status
-// through an index. The limit is a literal: SQLite prepares a statement again when an argument of LIMIT is
-// bound, which takes a sixth of the processor time of a page.
+// Select implements engine.Database. SQLite reads the rows of each status through an index, and merges them.
+// The limit is a literal: SQLite prepares a statement again when an argument of LIMIT is bound, which takes a
+// sixth of the processor time of a page.
 func (*database) Select(rows engine.Rows, ids []int64) (query string, args []any) {
 	if !rows.Page {
 		return rows.WithIDs(ids)

@@ -148,8 +148,8 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 	return err
 }
 
-// openReaders opens all connections that read. Later there may be no free descriptor. Or the schema of a
-// new store may not be readable, which SQLite reports as a missing table.
+// openReaders opens all connections that read. Opening one later could fail: there may be no free descriptor,
+// or the schema of a new store may not be readable, which SQLite reports as a missing table.
 func (d *database) openReaders(ctx context.Context, size int) error {
 	if d.readers == nil {
 		return readTables(ctx, d.writer)

@@ -22,8 +22,8 @@ var (
 	ErrEmptied    error = ChangedError("the file of the store was emptied")
 )
 
-// CheckWAL returns a ChangedError if the WAL belongs to another file than the one at path, or if the file
-// was emptied. It changes neither the file nor the WAL.
+// CheckWAL returns a ChangedError if the WAL does not belong to the file at path, or if the file was emptied.
+// It changes neither the file nor the WAL.
 func CheckWAL(ctx context.Context, path string) error {
 	if !HasWAL(path) {
 		return checkNotEmptied(path)
@@ -116,9 +116,9 @@ func readGenerationWithoutWAL(ctx context.Context, path string) (generation, err
 	return readGeneration(ctx, pool)
 }
 
-// BeginGeneration begins two generations, so that the WAL has none that an earlier copy of the file may
-// have. It begins a generation only when the current one is in the file and on disk. Otherwise, after a
-// crash, the file could have a generation that its WAL does not have.
+// BeginGeneration begins two generations. Afterwards neither generation in the WAL is a generation that an
+// earlier copy of the file may have. It begins a generation only when the current one is in the file and on
+// disk. Otherwise, after a crash, the file could have a generation that its WAL does not have.
 func BeginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
 		if _, complete, err := checkpoint(ctx, writer, "PASSIVE"); err != nil || !complete {

@@ -30,7 +30,7 @@ var (
 		"_mutex":        {"no"},
 		"_query_only":   {"on"},
 		"_busy_timeout": {"5000"},
-		// The driver caches statements: GORM's cache leaks those that it evicts.
+		// The driver caches statements: GORM's cache leaks the statements that it evicts.
 		"_stmt_cache_size": {"64"},
 	}
 	// CheckpointPragmas are ReaderPragmas, except that the connection can run checkpoints.
