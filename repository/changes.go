@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// changes implements port.ChangeRepository. While the row of recording is active, triggers of the
-// database record the changes, in the transaction that makes them.
+// changes implements port.ChangeRepository. While recording.active is 1, triggers of the database record each change in the
+// transaction that makes it.
 type changes struct {
 	reader[domain.Change]
 	sharedRecording *sharedReads[struct{}, struct{}, domain.Recording] // nil in a transaction, and on some engines
@@ -22,7 +22,7 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 	if err != nil {
 		return domain.ChangePage{}, err
 	}
-	recording, err := c.Recording(ctx) // after the page, of which nothing had been removed before if all are kept now
+	recording, err := c.Recording(ctx) // read last: if the changes of the page are still kept, the page was complete
 	switch {
 	case err != nil:
 		return domain.ChangePage{}, err
@@ -68,16 +68,16 @@ func (c changes) Begin(ctx context.Context, at time.Time) (bool, error) {
 	if err != nil || recording.Active {
 		return false, err
 	}
-	if recording.Last > recording.KeptAfter { // a process that ended the recording has not removed all
+	if recording.Last > recording.KeptAfter { // the process that ended the last recording has not removed all its changes
 		return true, c.remove(ctx, recording, min(recording.KeptAfter+changesPerRemoval, recording.Last))
 	}
 	begin := max(recording.Last, at.UnixMicro()) + 1 + rand.Int64N(maxGap) //nolint:gosec // nobody gains from guessing it
 	return false, c.update(ctx, map[string]any{"active": 1, "kept_after": begin})
 }
 
-// maxGap is the maximum number of positions between two recordings. The gap is random, so that two recordings
-// that continue the same backup do not use the same positions, whatever the clock was. JavaScript
-// represents positions exactly for about 6,500 recordings.
+// maxGap is the maximum number of positions between two recordings. The gap is random, so that two recordings that continue
+// the same backup do not use the same positions, even if a clock was wrong. In JavaScript, the positions of about 6,500
+// recordings are exact numbers.
 const maxGap = 1 << 40
 
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {
@@ -105,12 +105,12 @@ func (c changes) End(ctx context.Context) (bool, error) {
 	return end < recording.Last, c.update(ctx, map[string]any{"active": 0})
 }
 
-// changesPerRemoval is the number of changes that one transaction removes, while others wait, and of
-// the last ones that RemoveOld leaves.
+// changesPerRemoval is the number of changes that one transaction removes, while other transactions wait. It is also the
+// number of the latest changes that RemoveOld keeps.
 const changesPerRemoval = 1000
 
-// remove removes the first changes of a recording, up to the position end. Cached pages, whose positions may
-// be before it, are not used any more, and streams read.
+// remove removes the oldest changes of a recording, up to the position end. It marks a change: all cached pages become
+// stale, because their positions may be before end, and streams of changes read again.
 func (c changes) remove(ctx context.Context, recording domain.Recording, end int64) error {
 	c.tx.MarkChanged(1)
 	if err := c.update(ctx, map[string]any{"kept_after": end}); err != nil {
@@ -119,7 +119,7 @@ func (c changes) remove(ctx context.Context, recording domain.Recording, end int
 	return c.db.WithContext(ctx).Where("id > ? AND id <= ?", recording.KeptAfter, end).Delete(&changeModel{}).Error
 }
 
-// update updates the row of recording.
+// update updates the row of the table recording.
 func (c changes) update(ctx context.Context, columns map[string]any) error {
 	_, err := changedOne(c.db.WithContext(ctx).Model(&recordingModel{}).Where("TRUE").Updates(columns), c.tx.MarkDirty)
 	return err

@@ -14,10 +14,10 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-// A table has the records T, which are stored as the models that newModel returns.
+// A table is a table with records of type T. newModel returns a model for its rows.
 type table[T any] struct {
 	newModel func() row[T]
-	rows     engine.Rows // with all columns
+	rows     engine.Rows // the name and all columns of the table
 }
 
 var (
@@ -28,11 +28,12 @@ var (
 )
 
 func newTable[T any](newModel func() row[T]) table[T] {
-	model, _ := schema.Parse(newModel(), &sync.Map{}, schema.NamingStrategy{}) // fails only for what is no model
+	model, _ := schema.Parse(newModel(), &sync.Map{}, schema.NamingStrategy{}) // fails only for a type that is no model
 	return table[T]{newModel, engine.Rows{Table: model.Table, Columns: strings.Join(model.DBNames, ", ")}}
 }
 
-// query returns the records of rows for each of requests, which are ids.
+// query reads rows for several requests. An element of requests has the ids of one request, and the element of the result
+// with the same index has the records of this request.
 func (t table[T]) query(db *gorm.DB, database engine.Database, rows engine.Rows, requests [][]int64) ([][]T, error) {
 	model, n, found := t.newModel(), 0, make([][]T, len(requests))
 	for i, ids := range requests {
@@ -60,12 +61,11 @@ func (t table[T]) sharedReads(s session, r *readers) *sharedReads[engine.Rows, [
 	})
 }
 
-// A reader reads the records of a table: outside a transaction, and on an engine that is an engine.SharedReader,
-// with one query for all requests that wait for the same rows.
+// A reader reads the records of a table. If shared is not nil, requests that wait for the same rows share one query.
 type reader[T any] struct {
 	session
 	table[T]
-	shared *sharedReads[engine.Rows, []int64, []T] // nil in a transaction, and on other engines
+	shared *sharedReads[engine.Rows, []int64, []T] // nil in a transaction, and if the database is no engine.SharedReader
 }
 
 // sharedReads run one query for many requests, see package sharedquery. Its span belongs to no request.
@@ -74,7 +74,8 @@ type sharedReads[G comparable, K, V any] struct {
 	report func(error) error // called with the error of each request
 }
 
-// newSharedReads returns sharedReads that query a store. The caller must close them.
+// newSharedReads returns sharedReads that run query on the connections of r. The caller must close them. An error of the
+// query is not reported once, as r would do, but for each request that gets it.
 func newSharedReads[G comparable, K, V any](
 	s session, r *readers, query func(db *gorm.DB, group G, keys []K) ([]V, error),
 ) *sharedReads[G, K, V] {
@@ -89,7 +90,7 @@ func newSharedReads[G comparable, K, V any](
 
 func (s *sharedReads[G, K, V]) read(ctx context.Context, group G, key K) (V, error) {
 	found, err := s.Do(ctx, group, key)
-	if err != nil && (err == ctx.Err() || err == sharedquery.ErrClosed) { //nolint:errorlint // not those that the query wraps
+	if err != nil && (err == ctx.Err() || err == sharedquery.ErrClosed) { //nolint:errorlint // an error of the query is already translated
 		err = domain.Unavailable(err)
 	}
 	return found, s.report(err)
@@ -135,7 +136,8 @@ func (r reader[T]) page(ctx context.Context, rows engine.Rows, page domain.PageR
 	return domain.Page[T]{Items: found}, nil
 }
 
-// withStatuses returns the rows with one of statuses, which the index of a page has as the expression.
+// withStatuses limits rows to the rows that have one of statuses. Without statuses it returns rows unchanged. expression is
+// the SQL expression for the status in the index that the query of a page uses.
 func withStatuses[S ~string](rows engine.Rows, expression string, statuses []S) engine.Rows {
 	if len(statuses) == 0 {
 		return rows

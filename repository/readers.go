@@ -11,9 +11,9 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// readers are the connections that read. As a plugin of GORM they let each query wait for one,
-// until the end of its context: the first that waits gets the first one, unlike in database/sql,
-// and a query that has started is not interrupted when the client disconnects.
+// readers are the connections that read. They are also a plugin of GORM that makes each query wait for a connection, until
+// the context of the query ends. Unlike in database/sql, the query that has waited longest gets the next connection. A
+// query that has started is not interrupted when the client disconnects.
 type readers struct {
 	gorm.ConnPool
 	database engine.Database
@@ -31,8 +31,8 @@ type readContext struct {
 // Name implements gorm.Plugin.
 func (*readers) Name() string { return "petstore:readers" }
 
-// Initialize implements gorm.Plugin. Take, Find, Pluck and Count release the connection themselves.
-// Whoever calls Rows must call release, as scan does.
+// Initialize implements gorm.Plugin. Take, Find, Pluck and Count release the connection themselves. A caller of Rows must
+// call release, as scan does.
 func (*readers) Initialize(db *gorm.DB) error {
 	query, row := db.Callback().Query(), db.Callback().Row()
 	return errors.Join(
@@ -45,7 +45,7 @@ func (*readers) Initialize(db *gorm.DB) error {
 // acquire waits for a connection, unless the query is in a transaction.
 func acquire(db *gorm.DB) {
 	r, ok := db.Statement.ConnPool.(*readers)
-	if !ok || db.DryRun { // a subquery, which GORM only writes
+	if !ok || db.DryRun { // DryRun is set for a subquery, of which GORM only writes the SQL
 		return
 	}
 	ctx := db.Statement.Context

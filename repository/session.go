@@ -11,8 +11,7 @@ import (
 	"example.com/petstore/repository/groupcommit"
 )
 
-// A session is how a repository runs its statements: within a transaction, or, for reads outside
-// any, on the connections that read.
+// A session runs the statements of a repository: in a transaction, or on the connections that read.
 type session struct {
 	database engine.Database
 	db       *gorm.DB
@@ -23,7 +22,7 @@ type session struct {
 type transaction struct {
 	session
 	claimClock     *claimClock
-	deletedExpired bool // claims
+	deletedExpired bool // the transaction has deleted expired claims
 }
 
 func (t *transaction) pets() pets { return pets{reader[domain.Pet]{t.session, petTable, nil}} }
@@ -36,17 +35,17 @@ func (t *transaction) repositories() port.Repositories {
 	}
 }
 
-// pool returns the connections of the statements that an engine runs.
+// pool returns the connections for the methods of an engine.Database that run statements.
 func (s session) pool() gorm.ConnPool { return s.db.Statement.ConnPool }
 
-// changedOne reports whether a statement changed a row, which mark, a method of the groupcommit.Tx,
-// records.
+// changedOne reports whether a statement changed one row. It calls mark, a method of groupcommit.Tx that records the change,
+// with the number of changed rows.
 func changedOne(done *gorm.DB, mark func(rows int64)) (bool, error) {
 	mark(done.RowsAffected)
 	return done.RowsAffected == 1, done.Error
 }
 
-// withStatus limits a query to the records with a status, or not if it is empty.
+// withStatus limits a query to the records with a status. If the status is empty, it returns the query unchanged.
 func withStatus[S ~string](query *gorm.DB, status S) *gorm.DB {
 	if status == "" {
 		return query
@@ -54,9 +53,9 @@ func withStatus[S ~string](query *gorm.DB, status S) *gorm.DB {
 	return query.Where("status = ?", string(status))
 }
 
-// each calls fn with each record of a query on the table of model, ascending by id, until fn returns
-// an error, which it returns, or ctx ends. It scans all rows into model: GORM's Find takes longer for
-// a page, and would read a whole table into memory.
+// each calls fn with each record of a query on the table of model, ascending by id. If fn returns an error or ctx ends, it
+// stops and returns the error. It scans all rows into model: GORM's Find takes longer for a page, and would read a whole
+// table into memory.
 func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) error) error {
 	return scan(query.WithContext(ctx).Model(model).Order("id"), model.fields(), func() error {
 		record, err := model.record()
@@ -67,8 +66,8 @@ func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) e
 	})
 }
 
-// scan scans each row of a query into fields and calls fn, until fn returns an error, which it
-// returns, or the context of the query ends.
+// scan scans each row of a query into fields and calls fn. If fn returns an error or the context of the query ends, scan
+// stops and returns the error.
 func scan(query *gorm.DB, fields []any, fn func() error) error {
 	ctx := query.Statement.Context
 	rows, err := query.Rows()
@@ -77,7 +76,7 @@ func scan(query *gorm.DB, fields []any, fn func() error) error {
 		return translate(query, err)
 	}
 	defer rows.Close()
-	defer release(query) // before Close, which on PostgreSQL would read the rest of the result
+	defer release(query) // cancels the query before Close, which on PostgreSQL would read the rest of the result
 	for rows.Next() {
 		err := rows.Scan(fields...)
 		if err == nil {

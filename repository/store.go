@@ -18,21 +18,21 @@ import (
 // A Store is an open store. It is safe for concurrent use. The caller must close it.
 type Store struct {
 	database       engine.Database
-	observeFailure func(engine.Failure) // nil for none
+	observeFailure func(engine.Failure) // Options.ObserveFailure, may be nil
 	reads          session
 	queue          *groupcommit.Queue[*transaction, *creation]
 	versions       *freshness.Versions
 	maxStaleness   time.Duration
 	keys           *keyCache
 
-	// They are nil on an engine that is no engine.SharedReader.
+	// The shared reads are nil if database is no engine.SharedReader.
 	sharedPets      *sharedReads[engine.Rows, []int64, []domain.Pet]
 	sharedOrders    *sharedReads[engine.Rows, []int64, []domain.Order]
 	sharedRecording *sharedReads[struct{}, struct{}, domain.Recording]
 }
 
-// Schema returns the schema of the store. Created is true in only one of several processes
-// that open a new store at the same time.
+// Schema returns the schema of the store. If several processes open a new store at the same time, Created is true in only
+// one of them.
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
@@ -50,8 +50,7 @@ func (s *Store) Changes() port.ChangeReader {
 	return changes{reader[domain.Change]{s.reads, changeTable, nil}, s.sharedRecording}
 }
 
-// MaxStaleness returns for how long the Versions, and so the pages of lists, may miss the commits of
-// other processes.
+// MaxStaleness returns how long the Versions, and therefore cached pages, may miss a commit of another process.
 func (s *Store) MaxStaleness() time.Duration { return s.versions.MaxAge(s.maxStaleness) }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
@@ -62,7 +61,7 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Reposito
 	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }))
 }
 
-// errorOf returns the error of a transaction, which the store has caused if it is one of the queue.
+// errorOf reports and returns the error of a transaction. For an error of the queue, it returns an ErrUnavailable.
 func (s *Store) errorOf(err error) error {
 	if failed, ok := errors.AsType[*groupcommit.Error](err); ok {
 		err = domain.Unavailable(failed.Err)
@@ -70,12 +69,13 @@ func (s *Store) errorOf(err error) error {
 	return s.report(err)
 }
 
-// Versions returns two numbers for caches. Read them before the store: what was read is
-// valid while they are unchanged. added increases with each commit that is Added, changed with each
-// that is Changed (see engine.Changes), before InTx returns; on SQLite they increase with each call while
-// such a commit runs. The commits of other processes increase them within 100 ms on SQLite. On
-// PostgreSQL the numbers include all commits before the call, or before Options.MaxStaleness; an
-// ErrUnavailable means that they are not known.
+// Versions returns two numbers for caches. Read them before the store: what was read is valid while they are unchanged. Each
+// commit with Added increases added, and each commit with Changed increases changed (see engine.Changes), before InTx returns.
+//
+// On SQLite, a commit of another process increases the numbers within 100 ms. While a commit with Added or Changed of this
+// process runs, each call increases added or changed, respectively. On PostgreSQL, the numbers include all commits before
+// the call, or with Options.MaxStaleness all commits that are at least that old. If the query fails, Versions returns the
+// last known numbers and an ErrUnavailable.
 func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error) {
 	if err = s.versions.Refresh(ctx, s.maxStaleness); err != nil {
 		err = s.report(domain.Unavailable(err))
@@ -84,14 +84,14 @@ func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error)
 	return added, changed, err
 }
 
-// IsRemote reports whether Versions, and Keys, may wait for a server.
+// IsRemote reports whether Versions and Keys may wait for a database server.
 func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
 
 // VersionsAge returns for how long the numbers of Versions may have missed the commits of other processes.
 func (s *Store) VersionsAge() time.Duration { return s.versions.Age() }
 
-// Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit
-// could be lost. Its message has the reason, without a name or a secret.
+// Ping runs a query. It returns an ErrUnavailable if the query fails or if a commit could be lost. The message of the error
+// has the reason, but no name and no secret.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.database.Check(ctx)
 	if err != nil {
@@ -110,9 +110,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 }
 
-// CheckSynchronous returns an error, for the log, if a commit on a PostgreSQL server does
-// not wait until a standby has it, or if no such standby is connected. A user that may not
-// read pg_stat_replication (pg_read_all_stats, as pg_monitor has) cannot see the latter.
+// CheckSynchronous returns an error, for the log, if a commit on a PostgreSQL server does not wait until a standby has it, or
+// if no such standby is connected. Only a user with the privileges of pg_read_all_stats, such as a member of pg_monitor, can
+// see which standbys are connected: for any other user, CheckSynchronous assumes that one is.
 func (s *Store) CheckSynchronous(ctx context.Context) error {
 	return s.database.CheckSynchronous(ctx)
 }
@@ -131,8 +131,8 @@ func (s *Store) report(err error) error {
 // Waiting returns the number of callers of InTx that wait for their transaction, for metrics.
 func (s *Store) Waiting() int { return s.queue.Waiting() }
 
-// Collectors returns the metrics of the connection pools. The pools themselves are not for hosts: a
-// query on the one that writes would wait for its connection, which is never free.
+// Collectors returns the metrics of the connection pools. Hosts cannot use the pools themselves: a query on the pool that
+// writes would wait for its only connection, which is never free.
 func (s *Store) Collectors() []prometheus.Collector {
 	var all []prometheus.Collector
 	for name, pool := range s.database.Pools() {
