@@ -72,8 +72,9 @@ func (p *Pets) create(ctx context.Context, pets []domain.NewPet, req request) ([
 }
 
 // Update corrects an animal. When Update returns, the correction is durable. If matches is not nil, Update calls it with
-// the stored animal, perhaps more than once, and returns an ErrPrecondition (precondition_failed) if it returns false. If
-// the correction changes nothing, Update succeeds without calling matches, so that a retry succeeds.
+// the stored animal, perhaps more than once. If matches returns false, Update returns an ErrPrecondition
+// (precondition_failed). If the correction changes nothing, Update succeeds without calling matches, so that a retry
+// succeeds.
 //
 // Update returns an ErrNotFound (pet_not_found) or an ErrInvalid (validation_failed). If the correction changes the
 // status, it returns an ErrConflict (pet_ordered) while the animal has an order that is not cancelled.
@@ -111,8 +112,8 @@ func replace(ctx context.Context, r port.Repositories, before, after domain.Pet)
 }
 
 // Delete removes an animal. When Delete returns, the removal is durable. The cancelled orders of the animal remain.
-// If matches is not nil, Delete calls it with the stored animal, perhaps more than once, and returns an
-// ErrPrecondition (precondition_failed) if it returns false. Delete returns an ErrNotFound (pet_not_found), or an
+// If matches is not nil, Delete calls it with the stored animal, perhaps more than once. If matches returns false,
+// Delete returns an ErrPrecondition (precondition_failed). Delete returns an ErrNotFound (pet_not_found), or an
 // ErrConflict (pet_ordered) while the animal has an order that is not cancelled.
 func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bool) error {
 	return p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
