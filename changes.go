@@ -69,7 +69,7 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.D
 			err = changes.RemoveOld(ctx, retention)
 		}
 		if err == nil {
-			_, err = changes.Position(ctx) // the next call returns what this one reads: lists that are seldom read get no old position
+			_, err = changes.Position(ctx) // Position returns what an earlier call has read: this call keeps that recent
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("cannot record or remove changes", zap.Error(err))

@@ -43,8 +43,8 @@ type Options struct {
 	RecordChanges bool
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
 	ChangesRetention time.Duration
-	// Validate, if not nil, checks the rules of the host. It is called before the API or Pets adds or changes an
-	// animal, if the animal satisfies the rules of the API; commands do not call it. A violation results in 400, or in
+	// Validate, if not nil, checks the rules of the host. It is called before the API or Service.Pets adds or changes
+	// an animal that satisfies the rules of the API. Commands do not call it. A violation results in 400, or in
 	// an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it must be quick, have
 	// no effect, and not call the service.
 	Validate domain.PetRule

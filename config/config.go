@@ -15,7 +15,7 @@ import (
 //	mapstructure  the name of the setting
 //	default       the default, as text
 //	validate      the rules, see validate.go
-//	remedy        what an error says is valid, instead of the remedies of the rules
+//	remedy        which values are valid, for error messages, instead of the remedies of the rules
 //	secret        hides the value, and allows a variable with the suffix _FILE that names a file with the value
 type Config struct {
 	Server   Server   `mapstructure:"server"`

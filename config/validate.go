@@ -24,7 +24,7 @@ var duration = reflect.TypeFor[time.Duration]()
 // workingFolder is the working directory, for error messages about relative paths.
 var workingFolder, _ = os.Getwd()
 
-// typeRemedies has what an error says is valid, by the type of the setting.
+// typeRemedies say which values are valid, for error messages, by the type of the setting.
 var typeRemedies = map[reflect.Type]string{
 	reflect.TypeFor[string]():   "must be text; put it in quotes",
 	reflect.TypeFor[[]string](): "must be a list of texts",
@@ -33,9 +33,9 @@ var typeRemedies = map[reflect.Type]string{
 	duration:                    "must be a duration with its unit, such as 500ms, 15s, 2m or 1d",
 }
 
-// remedies has what an error says is valid, by the rule in the tag validate. The tag remedy of a setting replaces it. {}
-// stands for the parameter of the rule. If the parameter is another field, {} stands for the setting, its value and the
-// source of the value.
+// remedies say which values are valid, for error messages, by the rule in the tag validate. The tag remedy of a setting
+// replaces the remedy of the rule. {} stands for the parameter of the rule. If the parameter is another field, {} stands
+// for the setting, its value and the source of the value.
 var remedies = map[string]string{
 	"gt":            "must be longer than {}",
 	"gtfield":       "must be longer than {}",

@@ -214,9 +214,9 @@ func (in *invocation) checkKeyOutput(*cobra.Command, []string) error {
 	return in.checkStdout(", so the key would be lost: redirect it to a terminal, a file or a pipe")
 }
 
-// printKey prints the secret of a new key, and reports its id on standard error. If the key replaces another, whose
-// id is replaced, it also reports when the replaced key is revoked; 0 means that there is none. If err is not nil,
-// printKey only returns err.
+// printKey prints the secret of a new key, and reports its id on standard error. replaced is the id of the key that the
+// new key replaces, or 0 if there is none: printKey also reports when that key is revoked. If err is not nil, printKey
+// only returns err.
 func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced int64, secret string, err error) error {
 	if err != nil {
 		return err

@@ -52,8 +52,8 @@ func (in *invocation) command() string {
 	return command
 }
 
-// message returns text for people: it makes it printable, and replaces petstore in hints such as "run petstore …" by
-// command.
+// message returns text as a message for people: printable, and in hints such as "run petstore …" with the command line
+// of command instead of petstore.
 func (in *invocation) message(text string) string {
 	named := strings.NewReplacer("run petstore ", "run "+in.command()+" ", "with petstore ", "with "+in.command()+" ")
 	return printable(named.Replace(text))

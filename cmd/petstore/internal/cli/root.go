@@ -211,9 +211,9 @@ func notEmpty(target *string) func(string) error {
 	}
 }
 
-// flagError returns the error for a flag that a command does not accept: err. If a mistyped subcommand precedes the
-// flag, cobra blames the flag, because the parent command does not know it: then flagError returns the error for
-// the subcommand.
+// flagError returns err, which is the error for a flag that a command does not accept. But if a mistyped subcommand
+// precedes the flag, it returns the error for the subcommand: cobra blames the flag, because the parent command does
+// not know it.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])

@@ -23,9 +23,9 @@ const watchdogRetry = time.Second
 
 // feedWatchdog queries the store at an interval of half of WatchdogSec, until ctx ends. It notifies systemd after
 // each query that did not time out; without a notification within WatchdogSec, systemd restarts the service. It
-// notifies systemd also after a query that returned an error, and for a remote store after a timeout: a restart
-// repairs neither a removed file nor a database server that does not respond, and it loses the removed file, which
-// this process still has open, and its caches.
+// notifies systemd also after a query that returned an error, and for a remote store after a timeout. A restart
+// would repair neither a removed file nor a database server that does not respond. It would lose the file, which this
+// process still has open, and the caches.
 func feedWatchdog(ctx context.Context, health *server.Health, remote bool, log *zap.Logger) error {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || interval == 0 {
