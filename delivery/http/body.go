@@ -61,7 +61,7 @@ func discardBody(c *gin.Context) {
 		}
 		_, err := io.CopyN(io.Discard, c.Request.Body, maxDiscard)
 		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // net/http closes the body when it sends a long response
-			_ = control.SetReadDeadline(time.Time{}) // as in readBody
+			_ = control.SetReadDeadline(time.Time{}) // for the same reason as in readBody
 		}
 	}
 }
