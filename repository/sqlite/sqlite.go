@@ -299,8 +299,8 @@ var leftOpen sync.Map
 
 // Close implements engine.Database. When the last connection to a file is closed, SQLite writes the WAL to
 // the file and removes it, unless that connection is read-only. So if the content of the file is wrong or
-// could not be checked, Close closes the readers last. They have read the file, so they have a lock on it.
-// If there are no readers then, Close leaves the writer open.
+// could not be checked, Close closes the readers last: they have read the file, and so have a lock on it, by
+// which SQLite sees that the writer is not the last connection. Without readers, Close leaves the writer open.
 //
 // Close returns an error if the commits of a removed WAL could not be saved.
 func (d *database) Close() (err error) {

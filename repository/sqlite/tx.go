@@ -79,8 +79,9 @@ func (t *tx) Rollback() error {
 // frame again. If the process were killed before the other frames are overwritten, the failed commit would
 // be complete again.
 //
-// At the beginning of the WAL, SQLite syncs the header first. If that fails, it does not write the new
-// commit. But then the WAL has no other commit, so a checkpoint truncates it without a sync.
+// If the failed commit is the first in the WAL, SQLite syncs the header before it writes the new commit. If
+// that sync fails, SQLite does not write the new commit. But then the WAL has no other commit, so a checkpoint
+// truncates it without a sync.
 func (d *database) overwriteFailedCommit() error {
 	if !d.commitFailed {
 		return nil
