@@ -185,8 +185,8 @@ func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err 
 	return nil
 }
 
-// outcome returns a text for a store that returned err: how many animals have been added, including earlier runs, and how
-// to continue.
+// outcome returns a text for an error of the method store: how many animals have been added, including earlier runs, and
+// how to continue.
 func (r *importRun) outcome(err error, added int64) string {
 	text := fmt.Sprintf("added %d of %d animals; ", added, r.checked.pets)
 	switch {
