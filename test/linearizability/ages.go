@@ -32,8 +32,8 @@ func (h *History) mayBeOld(s shown, shelf, process int) bool {
 
 // checkAges returns a problem for each page or single read that shows an old status of an animal or an order. The status
 // is too old if another process replaced it longer than maxStaleness before the request, or if the process
-// of the page replaced it before the request. The model does not judge such pages, because so many of them
-// overlap within maxStaleness that it would take too long.
+// of the page replaced it before the request. Only reads for which mayBeOld is true are checked. The model
+// does not judge these: so many of them overlap within maxStaleness that it would take too long.
 func (h *History) checkAges(s shown) (problems []error) {
 	changes := map[recordKey][]change{}
 	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
@@ -73,8 +73,8 @@ func recordsSeen(requests []*Operation) (all []observation) {
 	return all
 }
 
-// isPossible reports whether a page may show a record as expected while the record has a status. The
-// category of an animal may have changed, too.
+// isPossible reports whether a page may show a record as expected while the record has a status. A page of a
+// category may always omit an animal, because its category may have changed.
 func (e expectation) isPossible(status string, q Query) bool {
 	selected := status != gone && q.selects(Fields{Status: status, Category: int(q.Category % 2)})
 	if e.absent {
@@ -83,8 +83,8 @@ func (e expectation) isPossible(status string, q Query) bool {
 	return selected && e.Status == status
 }
 
-// possibleStatuses returns the statuses that a page may show. The change to such a status must have begun,
-// and no later change that the page must show may have replaced it.
+// possibleStatuses returns the statuses that a page may show. A status is possible if its change began
+// before the response was read, unless the page must show a later change.
 func possibleStatuses(changes []change, page *Operation) (statuses []string) {
 	for _, c := range changes {
 		replaced := slices.ContainsFunc(changes, func(later change) bool {

@@ -312,8 +312,8 @@ func (c client) drawList() Operation {
 	return op
 }
 
-// drawIndex returns a random index of shelves. If the processes share a file, only the clients of one
-// process use each shelf in the first half. For these clients, pages are exact.
+// drawIndex returns a random index of shelves. If the processes share a file, each shelf in the first half
+// is used by the clients of one process only. So the model judges what these clients read of the shelf.
 func (c client) drawIndex() int {
 	i := c.random.IntN(len(c.shelves))
 	if c.History.SharedFile && i < len(c.shelves)/2 {

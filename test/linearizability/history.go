@@ -54,7 +54,7 @@ type Operation struct {
 	Match   *Fields  `json:"match,omitempty"` // If-Match has the ETag of this version
 	Query   Query    `json:"query,omitzero"`  // the query of a List, a ListOrders or a Count
 
-	Call   time.Duration `json:"call"`   // since the begin of the history; for a stale page minus its Age
+	Call   time.Duration `json:"call"`   // when the request was sent, minus the Age of a stale page; 0 is the begin of the history
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
 	Stale  bool          `json:"stale,omitempty"`
 	Response
@@ -96,7 +96,8 @@ type Query struct {
 	Category int64   `json:"category,omitempty"` // a category of the service, 0 for all
 	IDs      []int64 `json:"ids,omitempty"`
 	PetID    int64   `json:"petId,omitempty"` // only orders of this animal, 0 for all
-	// Canonical is whether the query has the form of the links of the service, which it need not parse.
+	// Canonical is whether the query is written as in the links that the service returns. The service need
+	// not parse such a query.
 	Canonical bool `json:"canonical,omitempty"`
 }
 
@@ -104,7 +105,7 @@ type Query struct {
 type Response struct {
 	Code        string `json:"code,omitempty"` // ok, or the code of the error; "" if the outcome is unknown
 	Replayed    bool   `json:"replayed,omitempty"`
-	NotModified bool   `json:"notModified,omitempty"` // the response was 304: the items are those of the cached page
+	NotModified bool   `json:"notModified,omitempty"` // the response was 304: the items are from the cached page
 	Items       []Item `json:"items,omitempty"`       // the records of the response
 	More        bool   `json:"more,omitempty"`        // the page has a link to the next one
 	Counts      [5]int `json:"counts,omitzero"`       // available, pending, sold, without a status, in total

@@ -60,7 +60,7 @@ func (h *History) store(t *testing.T, page string) {
 // fileBeside returns the path of the history for a page.
 func fileBeside(page string) string { return strings.TrimSuffix(page, ".txt") + ".ndjson.gz" }
 
-// checkShelves checks by the model each shelf, with the orders of its animals.
+// checkShelves checks each shelf, with the orders of its animals, against the model.
 func (h *History) checkShelves(s shown, page string) (problems []error, err error) {
 	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
 	slices.Sort(shelves)
@@ -90,8 +90,8 @@ func (h *History) checkShelves(s shown, page string) (problems []error, err erro
 	return problems, err
 }
 
-// reasonOf describes the event that is impossible: of all events that are not in longest, the one that
-// ended first. longest is the longest possible order of some events.
+// reasonOf describes the event that is impossible. longest is the longest possible order of some events. Of
+// all other events, the event that ended first is impossible.
 func reasonOf(events []event, longest []int) string {
 	first := -1
 	for i, e := range events {
@@ -187,7 +187,8 @@ func (h *History) checkPages() (problems []error) {
 	return problems[:min(len(problems), 10)]
 }
 
-// checkOutcomes checks that requests of each kind succeed, and that most have a known outcome.
+// checkOutcomes checks the requests of each kind of which there are at least 100. Half of them must have a
+// known outcome, and one must have succeeded.
 func (h *History) checkOutcomes() (problems []error) {
 	all, known, succeeded := map[Kind]int{}, map[Kind]int{}, map[Kind]int{}
 	for _, op := range h.operations {

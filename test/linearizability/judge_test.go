@@ -24,8 +24,8 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 }
 
 // TestJudgeDecidesWhateverIsReadAtOnce judges reads of an animal by many clients while its order is
-// delivered. Some read that it is pending, some that it is sold. The reads that are first may be any of 2³⁰
-// sets.
+// delivered. Some read that it is pending, some that it is sold. A search that tried every set of reads
+// before the delivery would try 2³⁰ sets.
 func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	for status, possible := range map[string]bool{"sold": true, "available": false} {
@@ -44,8 +44,8 @@ func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	}
 }
 
-// TestJudgeDecidesWhateverHasAnUnknownOutcome judges an order of an animal. One of many lost requests would
-// have made it sold.
+// TestJudgeDecidesWhateverHasAnUnknownOutcome judges an order of an animal after 31 corrections without a
+// response. The order is possible only if the first correction, to sold, did not happen before it.
 func TestJudgeDecidesWhateverHasAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	h := NewHistory()
@@ -70,7 +70,7 @@ func got(shelf int, id int64, status string) Operation {
 	return Operation{Kind: Get, Shelf: shelf, ID: id, Response: Response{Code: ok, Items: []Item{pet(shelf, id, status)}}}
 }
 
-// ordered returns an order of the animal. Its number is its id.
+// ordered returns an order of the animal. The order has orderID as its id and as its number.
 func ordered(shelf int, id, orderID int64) Operation {
 	response := Response{Code: ok, Items: []Item{orderItem(orderID, id, "placed")}}
 	return Operation{Kind: Order, Shelf: shelf, ID: id, Order: int(orderID), Response: response}
@@ -142,8 +142,8 @@ func (op Operation) where(change func(*Operation)) Operation {
 	return op
 }
 
-// A judgement is a history in which an animal was added, ordered and delivered before, and whether the
-// history is possible.
+// A judgement is a history, and whether it is possible. In each history an animal is added, ordered and
+// delivered. operations are the other operations.
 type judgement struct {
 	operations        []Operation
 	possible          bool
@@ -182,10 +182,10 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	ofPet := func(petID int64, items ...Item) Operation {
 		return listed(ListOrders, Query{PetID: petID}, items...).at(7, 8)
 	}
-	counted := func(shelf int, counts ...int) Operation {
-		return Operation{
-			Kind: Count, Shelf: shelf, Query: Query{Category: int64(2 * shelf)}, Response: Response{Code: ok, Counts: [5]int(counts)},
-		}.at(7, 8)
+	type tally struct{ available, pending, sold, none, total int }
+	counted := func(shelf int, n tally) Operation {
+		response := Response{Code: ok, Counts: [5]int{n.available, n.pending, n.sold, n.none, n.total}}
+		return Operation{Kind: Count, Shelf: shelf, Query: Query{Category: int64(2 * shelf)}, Response: response}.at(7, 8)
 	}
 	fields := func(shelf, animal int, id int64, f Fields) Item {
 		return Item{Shelf: shelf, Animal: animal, ID: id, Fields: f}
@@ -264,7 +264,7 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			add2,
 			corrected(2, 2, "available").where(func(o *Operation) { o.Patch = Patch{Category: new(1)} }).
 				with(fields(2, 0, 2, Fields{Category: 1, Status: "available"})).at(4, 5),
-			counted(2, 0, 0, 0, 0, 0),
+			counted(2, tally{}),
 		),
 
 		"removed":                        possible(add2, remove2, got(2, 2, "").code(petNotFound).at(11, 12), remove2.code(petNotFound).at(13, 14)),
@@ -283,17 +283,17 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"removed, and listed":             impossible(add2, remove2, list.with(sold, available2).at(11, 12)),
 		"removed, and not listed":         possible(add2, remove2, list.at(11, 12)),
 
-		"counted":                     possible(counted(1, 0, 0, 1, 0, 1)),
-		"counted without it":          impossible(counted(1, 0, 0, 0, 0, 0)),
-		"counted by its older status": impossible(counted(1, 0, 1, 0, 0, 1)),
-		"counted, perhaps":            possible(add2.code(""), counted(2, 1, 0, 0, 0, 1)),
-		"counted half of an addition": impossible(two.code(""), counted(3, 0, 0, 0, 1, 1)),
-		"counted what was removed":    impossible(add2, remove2, counted(2, 1, 0, 0, 0, 1).at(11, 12)),
-		"counted in another process":  shared(possible(counted(1, 0, 0, 0, 0, 0).by(1))),
-		"counted in its own process":  shared(impossible(counted(1, 0, 0, 0, 0, 0))),
-		"not added, and counted":      impossible(add2.code("unavailable"), counted(2, 1, 0, 0, 0, 1)),
+		"counted":                     possible(counted(1, tally{sold: 1, total: 1})),
+		"counted without it":          impossible(counted(1, tally{})),
+		"counted by its older status": impossible(counted(1, tally{pending: 1, total: 1})),
+		"counted, perhaps":            possible(add2.code(""), counted(2, tally{available: 1, total: 1})),
+		"counted half of an addition": impossible(two.code(""), counted(3, tally{none: 1, total: 1})),
+		"counted what was removed":    impossible(add2, remove2, counted(2, tally{available: 1, total: 1}).at(11, 12)),
+		"counted in another process":  shared(possible(counted(1, tally{}).by(1))),
+		"counted in its own process":  shared(impossible(counted(1, tally{}))),
+		"not added, and counted":      impossible(add2.code("unavailable"), counted(2, tally{available: 1, total: 1})),
 		"not added, and listed":       impossible(add2.code("unavailable"), list.with(sold, available2)),
-		"not added, and not counted":  possible(add2.code("unavailable"), counted(2, 0, 0, 0, 0, 0)),
+		"not added, and not counted":  possible(add2.code("unavailable"), counted(2, tally{})),
 		"not added, perhaps, and there": {
 			operations: []Operation{add2.code("unavailable"), list.with(sold, available2)}, possible: true, uncertain: true,
 		},
@@ -405,13 +405,14 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	}
 }
 
-// TestStoreIsJudgedAsOfATime judges a store with one animal and its order after several histories.
+// TestStoreIsJudgedAsOfATime judges several stores at several times of one history. In the history an animal
+// is added, ordered from 2.5 s to 3.5 s, and delivered from 5 s to 6 s.
 func TestStoreIsJudgedAsOfATime(t *testing.T) {
 	t.Parallel()
 	const pending, placed = "(1, 'animal-1-0-0', 2, 'pending')", "(1, 1, 'placed')"
 	for name, test := range map[string]struct {
-		pets, orders string // the stored rows
-		at           time.Duration
+		pets, orders string        // the stored rows
+		at           time.Duration // in seconds since the begin of the history
 		possible     bool
 	}{
 		"as acknowledged":          {pending, placed, 4, true},

@@ -157,7 +157,7 @@ func TestPlantedBugsOfTheSimulationAreFound(t *testing.T) {
 	}
 }
 
-// patches returns the patches of a folder.
+// patches returns the paths of the patches of a folder. It fails the test if their number is not want.
 func patches(t *testing.T, folder string, want int) (all []string) {
 	t.Helper()
 	found, err := filepath.Glob(folder + "/*.patch")

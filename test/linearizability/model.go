@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// The sizes of the model: the number of animals of a shelf, and of orders of an animal.
+// A shelf has animalsOfShelf animals. An animal has at most maxOrders orders.
 const animalsOfShelf, maxOrders = 3, 4
 
-// A state is a shelf in a service without concurrency.
+// A state has the animals of a shelf, as a service without concurrency would store them.
 type state [animalsOfShelf]animalState
 
 // An animalState is an animal. Its id is 0 until a response has returned it.
@@ -182,7 +182,8 @@ func (a *animalState) end(order *orderState, op *Operation, status, petStatus st
 	return order.status == status && order.answer(op, status)
 }
 
-// observe reports whether a page may show the records of the shelf as observed, all at one moment.
+// observe reports whether a page may show the records of the shelf as observed, all at one moment. A page
+// with all records of the store must also show every record of the shelf.
 func (s *state) observe(o observation) bool {
 	for _, seen := range o.seen {
 		a := &s[seen.animal]
@@ -216,8 +217,8 @@ func (q Query) selects(f Fields) bool {
 	return (q.Statuses == "" || slices.Contains(strings.Split(q.Statuses, ","), status)) && (q.Category == 0 || q.Category%2 == int64(f.Category))
 }
 
-// bind reports whether the record with *id may have the id returned. If *id is still unknown, 0, bind sets
-// it.
+// bind reports whether *id and the returned id may be equal. An unknown id is 0, and may equal every id. If
+// *id is unknown, bind sets it to the returned id.
 func bind(id *int64, returned int64) bool {
 	*id = cmp.Or(*id, returned)
 	return returned == 0 || *id == returned

@@ -11,8 +11,8 @@ import (
 // A recordKey names an animal or an order of it.
 type recordKey struct{ shelf, animal, order int }
 
-// The orders of an animal are numbered from 0. noOrder means the animal itself, anyOrder an order whose id
-// is in no response.
+// The orders of an animal are numbered from 0. noOrder means the animal itself. anyOrder means a stored
+// order whose number is unknown, because no response to its request was read.
 const noOrder, anyOrder = -1, -2
 
 func (k recordKey) String() string {
@@ -22,8 +22,8 @@ func (k recordKey) String() string {
 	return fmt.Sprintf("order %d of animal %d.%d", k.order, k.shelf, k.animal)
 }
 
-// maxRange is the number of ids for which a page without a next page is judged, unless its limit is
-// greater.
+// A page without a link to the next page is judged for maxRange ids only. If its limit is greater than
+// maxRange, it is judged for all ids.
 const maxRange = 50
 
 // noLimit is the limit of a page with all records of a store.
@@ -46,8 +46,8 @@ type expectation struct {
 
 // shown is what a history tells about its animals and orders.
 type shown struct {
-	requests            map[int][]*Operation        // the requests for each shelf, without pages and without requests that were certainly refused
-	animals, orders     map[int64]recordKey         // by the id in the response to their request; animals also by the id in pages
+	requests            map[int][]*Operation        // the requests for each shelf; no pages, no 503 unless Uncertain, and no reads without a response
+	animals, orders     map[int64]recordKey         // by id, from the responses to Add and Order; animals also from pages
 	begun               map[recordKey]time.Duration // when the first request was sent that may have added the record
 	observations        map[int][]observation       // the observations of each shelf
 	animalIDs, orderIDs []int64                     // ascending
@@ -121,8 +121,8 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records. It leaves reads that may be
-// older to checkAges.
+// events returns the requests for a shelf, and what pages show of its records, without reads for which
+// mayBeOld is true. checkAges judges these reads, except counts.
 func (h *History) events(s shown, shelf int) (events []event) {
 	add := func(op *Operation, input any) {
 		e := event{op.Call, op.Return, op.Client, input}
@@ -145,7 +145,8 @@ func (h *History) events(s shown, shelf int) (events []event) {
 }
 
 // seenOn returns what a page shows of the records of each shelf, within the range of ids of the page. An
-// order whose id is in no response is left to checkListedOrders.
+// order whose id is in no response to its request is left to checkListedOrders. If the page has all records
+// of the store, such an order is anyOrder of its animal.
 func (s shown) seenOn(page *Operation) map[int][]expectation {
 	known, ids, q := s.animals, s.animalIDs, page.Query
 	if page.Kind == ListOrders {
@@ -175,8 +176,8 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	return seen
 }
 
-// ids returns the ids of all that are in the range of the page. For the last page, it returns only a part
-// of them.
+// ids returns the elements of all that are in the range of the page. If the page has no link to the next
+// page, it returns only the maxRange elements that are first in the order of the page.
 func (op *Operation) ids(all []int64) []int64 {
 	q := op.Query
 	if q.IDs != nil {
@@ -205,8 +206,8 @@ func (op *Operation) ids(all []int64) []int64 {
 }
 
 // checkListedOrders checks that each order of a page belongs to the animal of its request. If the id of an
-// order is in no response, there must be a request for it without a known outcome, and the order must not
-// have ended.
+// order is in no response to its request, there must be a request without a known outcome, and the order
+// must not have ended.
 func (h *History) checkListedOrders(s shown) (problems []error) {
 	unknown, count := map[recordKey]int{}, map[recordKey]int{} // by animal: requests without a known outcome, orders whose response was lost
 	known := map[recordKey]bool{}

@@ -18,7 +18,7 @@ func Monotonic() int64 {
 	return now.Nano()
 }
 
-// AtTheEnd is the time for CheckStored after which nothing has happened.
+// AtTheEnd is a time after all operations, for CheckStored.
 const AtTheEnd = math.MaxInt64
 
 // CheckStored judges the history together with the rows of the store in db. A write that was acknowledged
@@ -38,7 +38,7 @@ func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sen
 	return past.Check(page)
 }
 
-// until is at with times of Monotonic.
+// until does what at does. Its times are times of Monotonic.
 func (h *History) until(acknowledged, sent int64) *History {
 	now, since := Monotonic(), h.now()
 	return h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))
