@@ -22,7 +22,7 @@ import (
 
 // TestFailingDiskRefusesWritesAndRecovers makes the disk fail for a while under load. The service recovers
 // without a restart, a write that was refused is not in the store, and no response is wrong. If reads fail,
-// a page that is not cached gets 503. The write of another process makes SQLite read from the disk again.
+// a read that is not cached gets 503. Another process creates a key, so that SQLite reads from the disk again.
 func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 	for name, f := range map[string]faultsOf{
 		"full":          {writeError: int32(unix.ENOSPC)},
@@ -81,8 +81,8 @@ func petsOf(t *testing.T, body string) (pets []pet) {
 	return pets
 }
 
-// refusedReads reads animals and returns how many responses are 503. The history judges the responses to
-// the load.
+// refusedReads reads animals and returns how many responses are 503. Each other response must be 200, or 404
+// for an animal that the load has removed.
 func (s *server) refusedReads(t *testing.T, pets []pet) (refused int) {
 	t.Helper()
 	for _, pet := range pets {
@@ -152,7 +152,8 @@ type disk struct {
 	log     string   // the path of the log
 }
 
-// faultsOf are the faults of a disk, the struct control of testdata/disk.c. syncDelay is in milliseconds.
+// faultsOf are the faults of a disk, the struct control of testdata/disk.c. syncDelay is in milliseconds. The
+// errors are errnos; 0 means no error. goodSyncs is how many syncs succeed before syncError.
 type faultsOf struct{ syncDelay, syncError, writeError, readError, goodSyncs int32 }
 
 const ioError = int32(unix.EIO)

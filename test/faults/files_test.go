@@ -31,7 +31,7 @@ var remedies = regexp.MustCompile(`^.*(to use a backup, run petstore restore wit
 // TestDamagedFileIsNoticed damages the file of a store while a server has it open, or after the server was
 // killed. No response has wrong data. The damaged file is refused with a remedy, or it has all acknowledged
 // writes. There is one exception: if a part of the file is left, it may be opened, because a crash within a
-// checkpoint leaves such a file, too. Then restore replaces the store with the backup.
+// checkpoint leaves such a file, too. In the end, restore always replaces the store with the backup.
 func TestDamagedFileIsNoticed(t *testing.T) {
 	var refused atomic.Int64
 	t.Cleanup(func() { // cleanups run after the subtests, which are parallel

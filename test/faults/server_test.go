@@ -81,7 +81,7 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// to returns the load. The server gets its next requests.
+// to makes the load send its next requests to a server, and returns the load.
 func (l *load) to(s *server) *load {
 	l.url.Store(&s.URL)
 	l.Key = s.Key
@@ -177,7 +177,8 @@ func (s *server) resources(t *testing.T) map[string]float64 {
 	return used
 }
 
-// resourcesWithin waits until the server uses no more goroutines and descriptors than before.
+// resourcesWithin waits until the server uses at most 10 goroutines and 10 descriptors more than before. It
+// returns what the server uses then.
 func (s *server) resourcesWithin(t *testing.T, before map[string]float64) (after map[string]float64) {
 	t.Helper()
 	harness.Client.CloseIdleConnections()

@@ -92,7 +92,7 @@ func TestSoakIsFlat(t *testing.T) {
 
 // wantFlat expects that the median of the last quarter is at most 1.25 times the median of the second
 // quarter, plus one. A latency depends on what else the machine does, so it may be twice as high, plus 100
-// ms.
+// ms. What becomes flat only after minutes is checked only with -soak.
 func wantFlat(t *testing.T, name string, values []float64) {
 	t.Helper()
 	n := len(values)

@@ -94,7 +94,7 @@ func TestTimesOfResponsesRevealNoKey(t *testing.T) {
 		return time.Since(begun)
 	}
 	unknown := make([]time.Duration, pick(500, 20_000))
-	differences := make([]time.Duration, len(unknown)) // of two requests in succession, so that what else the machine does affects both
+	differences := make([]time.Duration, len(unknown)) // each between two successive requests: what else the machine does affects both
 	for i := range unknown {
 		unknown[i] = reject(apikey.Generate())
 		differences[i] = reject(nearlyRight(s.Key)) - unknown[i]
