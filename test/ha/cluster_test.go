@@ -44,8 +44,8 @@ type node struct {
 	postgres, shop *sql.DB // connected as a superuser
 }
 
-// startCluster starts a cluster with docs/deploy/patroni.yml, in which values are replaced, and waits until
-// it is healthy. The cluster is removed when the test ends.
+// startCluster starts a cluster with docs/deploy/patroni.yml, in which it replaces values as writeFile does.
+// It waits until the cluster is healthy. The cluster is removed when the test ends.
 func startCluster(t *testing.T, values ...string) *cluster {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "petstore-ha-") //nolint:usetesting // the path of a Unix socket is short

@@ -107,8 +107,8 @@ func (r *run) writing(since time.Time) bool {
 	return len(r.history.Since(since).Acknowledged(false)) > 0
 }
 
-// waitUntilWriting waits until a write is acknowledged more than a second after the call, when everything
-// that the leader had sent has arrived.
+// waitUntilWriting waits until a write is acknowledged more than a second after the call: by then, everything
+// that the leader had sent has arrived. It then waits a second more.
 func (r *run) waitUntilWriting(t *testing.T) {
 	t.Helper()
 	start := time.Now()

@@ -177,7 +177,8 @@ func table(observed []observation) string {
 	return rows
 }
 
-// observe runs one fault.
+// observe runs one fault. It waits until the cluster is healthy, a write is acknowledged, and the replicas are
+// ready.
 func (r *run) observe(t *testing.T, f fault) (o observation) {
 	t.Helper()
 	before := len(r.service.log.String())

@@ -123,8 +123,8 @@ func signalAll(signal syscall.Signal, ids []int) {
 	}
 }
 
-// writeFile writes a file of docs/deploy to folder and replaces values in it. Each value must occur in the
-// file.
+// writeFile writes a file of docs/deploy to folder and replaces values in it. values are alternating old and
+// new texts. Each old text must occur in the file.
 func writeFile(t *testing.T, folder, name, source string, values ...string) (path string) {
 	t.Helper()
 	text := harness.ReadFile(t, "../../docs/deploy/"+source)
