@@ -89,7 +89,7 @@ func (f *Followers) WantAll(t *testing.T) {
 	f.reading.Wait()
 	first := f.followers[0]
 	for i, one := range f.followers {
-		for start := time.Now(); one.err == nil && !one.readPage(t.Context()); time.Sleep(time.Millisecond) { //nolint:forbidigo // of the test
+		for start := time.Now(); one.err == nil && !one.readPage(t.Context()); time.Sleep(time.Millisecond) { //nolint:forbidigo // in a test
 			if time.Since(start) > testkit.Scaled(time.Minute) {
 				t.Fatalf("follower %d cannot read the last changes", i)
 			}
@@ -128,7 +128,7 @@ func (f *Followers) readList(t *testing.T, path string, stored map[string]json.R
 
 func keyOf(path string, record json.RawMessage) string {
 	var id struct{ ID int64 }
-	_ = json.Unmarshal(record, &id) // no record has the id 0
+	_ = json.Unmarshal(record, &id) // if it fails, the id is 0, which no record has
 	return fmt.Sprint(path, "/", id.ID)
 }
 
