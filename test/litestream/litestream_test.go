@@ -13,8 +13,8 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// maxLoss is how long before the kill a write must have been acknowledged to be in the replica.
-// docs/deploy/litestream.yml copies every second.
+// maxLoss is the greatest age of writes that may be missing in the replica after the kill. Every write that was
+// acknowledged earlier must be there. docs/deploy/litestream.yml copies every second.
 const maxLoss = 5 * time.Second
 
 // TestLitestreamReplicatesAcknowledgedWrites starts Litestream on the store of a server while clients
