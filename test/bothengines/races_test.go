@@ -64,7 +64,7 @@ func TestAnimalIsSoldOrRemoved(t *testing.T) {
 	for client := range buyers {
 		clients.Go(func() {
 			order := rand.Perm(animals)
-			slices.SortStableFunc(order, func(i, j int) int { return j/(animals/2) - i/(animals/2) }) // removers begin with half of the animals
+			slices.SortStableFunc(order, func(i, j int) int { return j/(animals/2) - i/(animals/2) }) // so removers get some of the first half
 			try(client, order, http.MethodPost, "/v1/store/orders", `{"petId":ID}`, &sold, http.StatusCreated, `"pet_not_available"`)
 		})
 	}
