@@ -40,8 +40,8 @@ func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestStoppedExportLeavesNoFile stops exports. They cannot end before, because their standard error blocks.
-// It expects that another run succeeds, also after a SIGKILL, which leaves a partial file.
+// TestStoppedExportLeavesNoFile stops exports. They cannot end before the signal, because their standard
+// error blocks. It expects that another run succeeds, also after a SIGKILL, which leaves a partial file.
 func TestStoppedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "100000")

@@ -82,7 +82,7 @@ func wantFiles(ts *testscript.TestScript, _ bool, want []string) {
 // expects the value WANT. Without WANT, it sets $value to the result.
 func query(ts *testscript.TestScript, _ bool, args []string) {
 	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
-	defer func() { _ = db.Close() }() // before the next command
+	defer func() { _ = db.Close() }() // the next command needs the closed file
 	var got string
 	ts.Check(db.QueryRowContext(testOf(ts).Context(), args[0]).Scan(&got))
 	if len(args) == 1 {
@@ -95,7 +95,7 @@ func query(ts *testscript.TestScript, _ bool, args []string) {
 // execute is the command "sql FILE". It runs the statements of a file on petstore.db in the current folder.
 func execute(ts *testscript.TestScript, _ bool, args []string) {
 	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
-	defer func() { _ = db.Close() }() // before the next command
+	defer func() { _ = db.Close() }() // the next command needs the closed file
 	_, err := db.ExecContext(testOf(ts).Context(), ts.ReadFile(args[0]))
 	ts.Check(err)
 }

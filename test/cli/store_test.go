@@ -29,7 +29,8 @@ func TestNewStoreHasMode0600AndAnExistingOneKeepsItsOwn(t *testing.T) {
 	}
 }
 
-// wantModes expects that dir has the files with these modes. want is often the result of an earlier modes.
+// wantModes expects that dir has exactly the files in want, with these modes. want may be from an earlier
+// call of modes.
 func wantModes(t *testing.T, dir string, want map[string]fs.FileMode) {
 	t.Helper()
 	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
