@@ -110,8 +110,8 @@ type Copy struct {
 	position int64 // 0 before the animals are read
 }
 
-// update applies the changes since the last update. The first one reads all animals, as does one
-// for which the changes are not kept any more.
+// update applies the changes since the last update. The first update reads all animals. So does an
+// update whose changes are not kept any more.
 func (c *Copy) update(ctx context.Context, api *petstore.ClientWithResponses) error {
 	for {
 		if c.position == 0 {
@@ -145,7 +145,7 @@ func (c *Copy) update(ctx context.Context, api *petstore.ClientWithResponses) er
 	}
 }
 
-// read reads all animals, after the position from which their changes follow.
+// read reads the position of the last change, and then all animals.
 func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) error {
 	first, err := api.ListPetsWithResponse(ctx, &petstore.ListPetsParams{Limit: new(1)})
 	if err != nil {

@@ -57,7 +57,7 @@ class Copy:
         self.api, self.pets, self.position = api, {}, None
 
     def update(self) -> None:
-        """Apply the changes since the last update. The first one reads all animals, as does one for which the changes are not kept any more."""
+        """Apply the changes since the last update. The first update reads all animals. So does an update whose changes are not kept any more."""
         changes = [None]
         while changes:
             if self.position is None:
@@ -78,7 +78,7 @@ class Copy:
                 self.position = change.seq
 
     def _read(self) -> None:
-        """Read all animals, after the position from which their changes follow."""
+        """Read the position of the last change, and then all animals."""
         pets = petstore.PetsApi(self.api)
         position = header(pets.list_pets_with_http_info(limit=1), "changes-position")
         if position is None:

@@ -64,8 +64,8 @@ export class Copy {
   pets = new Map<number, Pet>();
   private position = 0; // before the animals are read
 
-  // update applies the changes since the last update. The first one reads all animals, as does one for which the changes
-  // are not kept any more.
+  // update applies the changes since the last update. The first update reads all animals. So does an update whose
+  // changes are not kept any more.
   async update(api: Store): Promise<void> {
     for (;;) {
       if (this.position === 0) await this.read(api);
@@ -85,7 +85,7 @@ export class Copy {
     }
   }
 
-  // read reads all animals, after the position from which their changes follow.
+  // read reads the position of the last change, and then all animals.
   private async read(api: Store): Promise<void> {
     const { error, response } = await api.GET("/pets", { params: { query: { limit: 1 } } });
     if (error) throw new Error(`${error.code}: ${error.message}`);
