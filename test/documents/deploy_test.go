@@ -59,7 +59,7 @@ func TestKubernetesManifestsAreValid(t *testing.T) {
 		"kubernetes-backup.yaml":   {"CronJob backup --keep 7 /backups", "PersistentVolumeClaim"},
 		"kubernetes-postgres.yaml": {"Deployment serve", "Job migrate up", "PodDisruptionBudget", "Secret", "Service"},
 	} {
-		var got []string // the command with the arguments of the container
+		var got []string // the kind of each object, with the arguments of its container
 		for kind, object := range objects(t, file) {
 			if at(object, "apiVersion") == nil || !strings.HasPrefix(fmt.Sprint(at(object, "metadata/name")), "petstore") {
 				t.Errorf("%s: got the %s %v, want one with an apiVersion whose name starts with petstore", file, kind, object)
@@ -163,8 +163,8 @@ func TestDockerfileHasAVolumeAndValidSettings(t *testing.T) {
 	wantAccepted(t, "Dockerfile with a DSN", "serve", append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="))
 }
 
-// TestSystemdUnitsAreValid lets systemd-analyze check the units, with a program that is installed, and
-// check how much a process of each unit may do.
+// TestSystemdUnitsAreValid lets systemd-analyze check the units, and how much a process of each unit may do.
+// It replaces the programs of the units by /bin/true, because they are not installed.
 func TestSystemdUnitsAreValid(t *testing.T) {
 	t.Parallel()
 	analyze := func(args ...string) {

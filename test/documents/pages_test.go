@@ -142,7 +142,7 @@ func wantValidCommandLine(t *testing.T, args []string) string {
 // programStart is the beginning of the code block in docs/embedding.md that is a complete program.
 const programStart = "// Command shop "
 
-// Every other Go code block of docs/embedding.md must be in the examples.
+// Every Go code block of docs/embedding.md, except the complete program, must be in the examples.
 func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 	t.Parallel()
 	examples := harness.ReadFile(t, "../../example_test.go")
