@@ -180,7 +180,8 @@ func (p podman) waitUntilServing(t *testing.T) (url string) {
 }
 
 // documentedPodmanCommand returns a command of docs/operations.md with a free port of the host instead of
-// the published port. It has no folders for temporary files, because podman adds them and docker does not.
+// the published port. With --read-only, podman adds folders for temporary files, and docker does not. So the
+// command tells podman to add none.
 func documentedPodmanCommand(t *testing.T, name string) []string {
 	t.Helper()
 	command := regexp.MustCompile(`(?m)^podman (` + name + ` .*)$`).FindStringSubmatch(harness.ReadFile(t, "../../docs/operations.md"))
