@@ -67,8 +67,8 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	}
 }
 
-// useEveryOperation sends requests to every operation until ctx ends. Some of them are rejected. With a
-// rate limit, the requests of the first seconds are enough to sell animals.
+// useEveryOperation sends requests to every operation until ctx ends. Some of them are rejected, also by the
+// rate limit. The requests of the first seconds are enough to sell animals.
 func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
 	for i := 1; ctx.Err() == nil; i++ {
 		order := fmt.Sprintf("/v1/store/orders/%d", i)
