@@ -82,11 +82,19 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 		ready    string
 		metrics  string // a pattern that matches the metrics
 	}{
-		{"false", "info", http.StatusCreated, `{"status":"ready"}`, `(?s)\npetstore_ready 1\n.*kind="not_synchronous"} 0`},
 		{
-			"true", "warn", http.StatusServiceUnavailable,
-			"the store is not available: its server has no synchronous standby, which database.require_synchronous demands",
-			`(?s)\npetstore_ready 0\n.*\npetstore_store_errors_total{kind="not_synchronous"} [1-9]`,
+			required: "false",
+			level:    "info",
+			added:    http.StatusCreated,
+			ready:    `{"status":"ready"}`,
+			metrics:  `(?s)\npetstore_ready 1\n.*kind="not_synchronous"} 0`,
+		},
+		{
+			required: "true",
+			level:    "warn",
+			added:    http.StatusServiceUnavailable,
+			ready:    "the store is not available: its server has no synchronous standby, which database.require_synchronous demands",
+			metrics:  `(?s)\npetstore_ready 0\n.*\npetstore_store_errors_total{kind="not_synchronous"} [1-9]`,
 		},
 	} {
 		args := append([]string{"serve", "--set", "database.require_synchronous=" + tc.required}, flags...)
