@@ -251,9 +251,8 @@ type entry struct {
 	cached  bool
 }
 
-// read reads the rows of a kind through the cache, as the documentation of freshness says. It checks that
-// the process was allowed not to see the rows that it has not found. It must have seen a row that was
-// committed before the read began in one of these cases:
+// read reads the rows of a kind through the cache, as the documentation of freshness says. It reports a
+// violation if it misses a row for which one of these cases holds when the read begins:
 //
 //   - A call of this process had returned with the row before.
 //   - An earlier read of this process had returned the row. On SQLite this counts only for rows of this

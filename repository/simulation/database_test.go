@@ -267,7 +267,7 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sq
 		}
 		t.rows = append(t.rows, r)
 	}
-	if t.inactive { // SQLite commits a statement after the transaction that it has rolled back
+	if t.inactive { // SQLite has rolled back the transaction, so the statement commits by itself
 		t.apply(engine.Changes{})
 	}
 	return nil, nil
