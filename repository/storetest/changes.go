@@ -177,7 +177,7 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 	testkit.Equal(t, "the number of changes", int64(0), n, err)
 	for _, at := range []time.Time{time.UnixMilli(1), noon.Add(time.Second)} { // a clock that was set back, too
 		last := recordingOf(t, s).Last
-		var lost domain.Recording // the recording of a store that is the same until now
+		var lost domain.Recording // begun in a transaction that is rolled back, as if this store was lost
 		failure := errors.New("lost")
 		testkit.WantError(t, "InTx", s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Changes.Begin(ctx, at)

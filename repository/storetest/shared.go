@@ -57,8 +57,8 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	}
 }
 
-// doneOnce are operations that only one of many concurrent callers can do: how to do each, and how many
-// pets there are then.
+// doneOnce are operations that only one of many concurrent callers can do. pets and keys are the numbers of
+// pets and API keys afterwards.
 var doneOnce = map[string]struct {
 	prepare func(*testing.T, Store)
 	do      func(context.Context, port.Repositories) (done bool, err error)
