@@ -37,7 +37,7 @@ var (
 
 // WithDatabases returns an m whose tests can call New. Run runs the tests with SQLite, and then with
 // PostgreSQL if it is available. With PETSTORE_TEST_ENGINE=sqlite or =postgres, Run runs them only with
-// that engine.
+// that engine. With -fuzz or -list, Run uses SQLite unless PETSTORE_TEST_ENGINE names PostgreSQL.
 func WithDatabases(m *testing.M) interface{ Run() int } { return withDatabases{m} }
 
 type withDatabases struct{ *testing.M }
