@@ -52,8 +52,8 @@ func fill(t testing.TB, v reflect.Value, name string, index int, values []any) {
 	}
 }
 
-// WantFilled expects that no exported field of a struct is zero, except the fields but. A field that is zero was
-// forgotten by the conversion that is tested.
+// WantFilled expects that no exported field of a struct is zero, unless but has its name. The conversion that is
+// tested has forgotten a field that is zero.
 func WantFilled(t testing.TB, record any, but ...string) {
 	t.Helper()
 	v := reflect.ValueOf(record)

@@ -75,8 +75,8 @@ func Scaled(limit time.Duration) time.Duration {
 	return limit
 }
 
-// Block blocks the transactions of a store until release is called: do must call wait in a transaction, and wait
-// returns after release.
+// Block blocks the transactions of a store until release is called. do must call wait in a transaction. wait
+// returns when release is called. release waits for do, which must return nil.
 func Block(t testing.TB, do func(wait func()) error) (release func()) {
 	t.Helper()
 	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
