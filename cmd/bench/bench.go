@@ -147,9 +147,9 @@ func (b *bench) measureRow(ctx context.Context, r row) error {
 	return err
 }
 
-// summary compares the results of a row in the rounds, of a reference and petstore, or before and after a
-// change. It returns a row of the table in docs/benchmarks.md: the medians of both, and the medians of the
-// ratios of the rounds. A ratio greater than 1 is better.
+// summary compares the results of two servers in each round: a reference and petstore, or petstore before and
+// after a change. It returns a row of the table in docs/benchmarks.md: the medians of both, and the medians of
+// the ratios of the rounds. A ratio greater than 1 is better.
 func summary(r row, before, after []result) string {
 	var rates, times [2][]float64
 	var faster, cheaper []float64

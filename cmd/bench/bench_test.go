@@ -144,9 +144,9 @@ func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
 	}{
 		{args: []string{"all"}, wantErr: "unexpected argument; use flags only"},
 		{args: []string{"-only", "^list"}, wantErr: "-only ^list matches no row; see docs/benchmarks.md for the names"},
-		{nil, "", 36, "gorm petstore petstore+metrics+log gin"},
-		{[]string{"-only", "^Post/"}, "", 7, "gorm petstore"},
-		{[]string{"-against", "old", "-only", "^List/store=sqlite/load=64$", "-rounds", "7"}, "", 1, "against petstore"},
+		{rows: 36, want: "gorm petstore petstore+metrics+log gin"},
+		{args: []string{"-only", "^Post/"}, rows: 7, want: "gorm petstore"},
+		{args: []string{"-against", "old", "-only", "^List/store=sqlite/load=64$", "-rounds", "7"}, rows: 1, want: "against petstore"},
 	} {
 		o, err := parse(test.args)
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// serveReference is the command "bench reference gorm|gin ADDRESS STORE CONNECTIONS", with which
-// bench starts what petstore is compared with. It serves until ctx ends.
+// serveReference is the command "bench reference gorm|gin ADDRESS STORE CONNECTIONS". bench starts the
+// references, with which it compares petstore, by this command. It serves until ctx ends.
 func serveReference(ctx context.Context, args []string) error {
 	if len(args) != 4 {
 		return errors.New("bench reference needs four arguments")
