@@ -37,29 +37,46 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 		status              int64
 		keyID               string
 	}{
-		"a list":             {get("/v1/pets?limit=5"), "GET", "/v1/pets", "", 200, "1"},
-		"the route of a pet": {get("/v1/pets/42"), "GET", "/v1/pets/:petId", "", 404, "1"},
-		"HEAD":               {newRequest("HEAD", "/v1/pets"), "HEAD", "/v1/pets", "", 200, "1"},
-		"OPTIONS":            {newRequest("OPTIONS", "/v1/pets/1"), "OPTIONS", "/v1/pets/:petId", "", 204, ""},
-		"a created pet":      {postPet(newRex), "POST", "/v1/pets", "", 201, "1"},
-		"a read-only key":    {postPet(newRex, readOnly), "POST", "/v1/pets", "", 403, "2"},
-		"no API key":         {get("/v1/pets", "-Authorization"), "GET", "/v1/pets", "", 401, ""},
-		"an unknown path":    {get("/v1/nothing?token=secret"), "GET", "", "/v1/nothing", 404, ""},
-		"an encoded slash":   {get("/v1/pets%2f1?token=secret"), "GET", "", "/v1/pets%2f1", 404, ""},
-		"control characters": {get("/a%0Ab%00c%7F%FFd%20e%22"), "GET", "", "/a%0Ab%00c%7F%FFd%20e%22", 404, ""},
-		"an API key":         {get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"), "GET", "", "/v1/keys/(hidden)/name", 404, ""},
-		"an encoded API key beside an encoded slash": {
-			get("/a%2fb%20c/%70etstore%5f" + strings.Repeat("%78", 49)), "GET", "", "/a/b%20c/(hidden)", 404, "",
+		"a list":             {request: get("/v1/pets?limit=5"), method: "GET", route: "/v1/pets", status: 200, keyID: "1"},
+		"the route of a pet": {request: get("/v1/pets/42"), method: "GET", route: "/v1/pets/:petId", status: 404, keyID: "1"},
+		"HEAD":               {request: newRequest("HEAD", "/v1/pets"), method: "HEAD", route: "/v1/pets", status: 200, keyID: "1"},
+		"OPTIONS":            {request: newRequest("OPTIONS", "/v1/pets/1"), method: "OPTIONS", route: "/v1/pets/:petId", status: 204},
+		"a created pet":      {request: postPet(newRex), method: "POST", route: "/v1/pets", status: 201, keyID: "1"},
+		"a read-only key":    {request: postPet(newRex, readOnly), method: "POST", route: "/v1/pets", status: 403, keyID: "2"},
+		"no API key":         {request: get("/v1/pets", "-Authorization"), method: "GET", route: "/v1/pets", status: 401},
+		"an unknown path":    {request: get("/v1/nothing?token=secret"), method: "GET", path: "/v1/nothing", status: 404},
+		"an encoded slash":   {request: get("/v1/pets%2f1?token=secret"), method: "GET", path: "/v1/pets%2f1", status: 404},
+		"control characters": {request: get("/a%0Ab%00c%7F%FFd%20e%22"), method: "GET", path: "/a%0Ab%00c%7F%FFd%20e%22", status: 404},
+		"an API key": {
+			request: get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"),
+			method:  "GET",
+			path:    "/v1/keys/(hidden)/name",
+			status:  404,
 		},
-		"a mistyped API key":     {get("/v1/petstore_%20" + strings.Repeat("x", 49)), "GET", "", "/v1/(hidden)", 404, ""},
-		"a long path":            {get("/" + strings.Repeat("x", 10_000)), "GET", "", "/" + strings.Repeat("x", 199), 404, ""},
-		"an unsupported method":  {newRequest("DELETE", "/v1/pets"), "DELETE", "", "/v1/pets", 405, ""},
-		"an unknown method":      {newRequest(strings.Repeat("A", 30_000), "/v1/pets"), "other", "", "/v1/pets", 405, ""},
-		"a method in lower case": {newRequest("get", "/v1/pets"), "other", "", "/v1/pets", 405, ""},
-		"no method and no path":  {newRequest("BREW", "/tea"), "other", "", "/tea", 404, ""},
-		"a health check":         {get("/livez", "-Authorization"), "GET", "/livez", "", 200, ""},
+		"an encoded API key beside an encoded slash": {
+			request: get("/a%2fb%20c/%70etstore%5f" + strings.Repeat("%78", 49)),
+			method:  "GET",
+			path:    "/a/b%20c/(hidden)",
+			status:  404,
+		},
+		"a mistyped API key": {request: get("/v1/petstore_%20" + strings.Repeat("x", 49)), method: "GET", path: "/v1/(hidden)", status: 404},
+		"a long path": {
+			request: get("/" + strings.Repeat("x", 10_000)),
+			method:  "GET",
+			path:    "/" + strings.Repeat("x", 199),
+			status:  404,
+		},
+		"an unsupported method":  {request: newRequest("DELETE", "/v1/pets"), method: "DELETE", path: "/v1/pets", status: 405},
+		"an unknown method":      {request: newRequest(strings.Repeat("A", 30_000), "/v1/pets"), method: "other", path: "/v1/pets", status: 405},
+		"a method in lower case": {request: newRequest("get", "/v1/pets"), method: "other", path: "/v1/pets", status: 405},
+		"no method and no path":  {request: newRequest("BREW", "/tea"), method: "other", path: "/tea", status: 404},
+		"a health check":         {request: get("/livez", "-Authorization"), method: "GET", route: "/livez", status: 200},
 		"forwarded addresses": {
-			get("/v1/pets", "X-Forwarded-For: 203.0.113.9", "X-Real-Ip: 203.0.113.9", "Forwarded: for=203.0.113.9"), "GET", "/v1/pets", "", 200, "1",
+			request: get("/v1/pets", "X-Forwarded-For: 203.0.113.9", "X-Real-Ip: 203.0.113.9", "Forwarded: for=203.0.113.9"),
+			method:  "GET",
+			route:   "/v1/pets",
+			status:  200,
+			keyID:   "1",
 		},
 	} {
 		s.log.TakeAll()
@@ -161,7 +178,7 @@ func TestRepeatedSuccessOfAHealthCheckIsLoggedAtDebug(t *testing.T) {
 	}
 }
 
-// A proxy such as Azure Application Gateway adds the ports.
+// A proxy such as Azure Application Gateway adds the port of the client to X-Forwarded-For.
 func TestClientOfATrustedProxyIsLogged(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)

@@ -103,7 +103,8 @@ func (s *testServer) startAfter(t *testing.T, middleware gin.HandlerFunc, wrap f
 	}
 }
 
-// A flushMarker stands for the writer of a host that compresses. What it sends depends on who flushes it.
+// A flushMarker stands for the writer of a host that compresses. It adds a text to the response when it is
+// flushed, but not when only the writer below it is flushed.
 type flushMarker struct{ gin.ResponseWriter }
 
 func (w flushMarker) Flush()                      { _, _ = w.WriteString("flushed"); w.ResponseWriter.Flush() }

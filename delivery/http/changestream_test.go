@@ -288,7 +288,7 @@ func TestStreamEnds(t *testing.T) {
 }
 
 // The state of the keys may be older than the revocation, and a stream checks its key only at intervals.
-// The sum of both delays must be at most a second.
+// The sum of both delays must be less than a second.
 func TestStreamEndsWithinASecondOfARevocationInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	if sum := rest.StreamCheckInterval + repository.MaxKeyAge; sum >= time.Second {

@@ -66,7 +66,8 @@ func TestMethodsOfEachPath(t *testing.T) {
 			"GET": "GET", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE", "TRACE": "TRACE",
 			"BREW": "method other,", "get": "method other,", strings.Repeat("A", 30_000): "method other,",
 		} {
-			takenForAnID := path == "/v1/pets/batch" && strings.HasPrefix(inMessage, "method") // by Gin, for its header Allow
+			// For a method without a route, Gin takes batch for an id, and sends the methods of an animal in Allow.
+			takenForAnID := path == "/v1/pets/batch" && strings.HasPrefix(inMessage, "method")
 			if !slices.Contains(strings.Split(allow, ", "), method) && !takenForAnID {
 				s.expect(t, newRequest(method, path), rejected(405, "method_not_allowed", inMessage).withHeader("Allow: "+allow).withoutText("AAAA"))
 			}
