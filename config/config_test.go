@@ -23,7 +23,7 @@ func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
 	check(t, yaml.Unmarshal(text, &document))
 	var got []string
 	for section := range slices.Chunk(document.Content[0].Content, 2) {
-		commented := 0 // the last line that belongs to a comment: no blank line precedes it
+		commented := 0 // the line of the previous setting; without a blank line between, its comment is for both
 		for pair := range slices.Chunk(section[1].Content, 2) {
 			key := section[0].Value + "." + pair[0].Value
 			got = append(got, key)

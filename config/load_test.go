@@ -86,7 +86,7 @@ database:
 	}
 }
 
-// TestInvalidValuesAreRejected has the texts that are no durations.
+// TestValuesAreCheckedByTheirRules has the texts that are no durations.
 func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
