@@ -159,12 +159,12 @@ func TestActiveKeyIsRotatedOnce(t *testing.T) {
 		code    domain.Code
 		message string
 	}{
-		{1, 0, 0, domain.ErrConflict, "", "the API key with the id 1 is revoked and cannot be rotated"},
-		{3, 0, 0, domain.ErrConflict, "", "the API key with the id 3 is about to be revoked and cannot be rotated"},
-		{5, 0, 0, domain.ErrNotFound, "", ""},
-		{4, -1, 0, domain.ErrInvalid, domain.CodeValidationFailed, overlapRule},
-		{4, apikey.MaxSpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed, overlapRule},
-		{2, 0, time.Hour, domain.ErrConflict, "", "the API key with the id 2 is expired and cannot be rotated"},
+		{id: 1, kind: domain.ErrConflict, message: "the API key with the id 1 is revoked and cannot be rotated"},
+		{id: 3, kind: domain.ErrConflict, message: "the API key with the id 3 is about to be revoked and cannot be rotated"},
+		{id: 5, kind: domain.ErrNotFound},
+		{id: 4, overlap: -1, kind: domain.ErrInvalid, code: domain.CodeValidationFailed, message: overlapRule},
+		{id: 4, overlap: apikey.MaxSpan + 1, kind: domain.ErrInvalid, code: domain.CodeValidationFailed, message: overlapRule},
+		{id: 2, at: time.Hour, kind: domain.ErrConflict, message: "the API key with the id 2 is expired and cannot be rotated"},
 	} {
 		s.now = noon.Add(test.at)
 		secret, err := s.keys.Rotate(t.Context(), test.id, test.overlap)
@@ -186,7 +186,7 @@ func (s *testStore) flush(t *testing.T) (err error) {
 	return err
 }
 
-// lastUse returns the stored time of the last use of a key, nil for none.
+// lastUse returns the stored time of the last use of a key, or nil if it was not used.
 func (s *testStore) lastUse(t *testing.T, id int64) *time.Time {
 	t.Helper()
 	return must[[]apikey.Key](t)(s.keys.List(t.Context()))[id-1].LastUsedAt
