@@ -61,8 +61,8 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 	})
 }
 
-// Changes of another process count, and so do changes of a transaction that no operation makes, such as an
-// import.
+// Follow also passes the changes of another process, and the changes of a transaction that no operation makes,
+// such as an import.
 func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)

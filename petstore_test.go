@@ -167,16 +167,18 @@ func TestRulesOfTheHostApplyToTheAPIAndToItsGoCode(t *testing.T) {
 	}})
 	engine, key := mounted(t, service), newKey(t, service)
 	for _, test := range []struct{ method, path, body, want string }{
-		{"POST", "/pets", `{"name":"Rex","categoryId":10}`, "categoryId must be a category of the shop, 0 to 9"},
-		{"POST", "/pets", `{"name":"","categoryId":10}`, "name must be 1 to 200 characters, not blank"},
+		{method: "POST", path: "/pets", body: `{"name":"Rex","categoryId":10}`, want: "categoryId must be a category of the shop, 0 to 9"},
+		{method: "POST", path: "/pets", body: `{"name":"","categoryId":10}`, want: "name must be 1 to 200 characters, not blank"},
 		{
-			"POST", "/pets/batch", `[{"name":"Rex","categoryId":9},{"name":"Mia","categoryId":10}]`,
-			"[1].categoryId must be a category of the shop, 0 to 9",
+			method: "POST",
+			path:   "/pets/batch",
+			body:   `[{"name":"Rex","categoryId":9},{"name":"Mia","categoryId":10}]`,
+			want:   "[1].categoryId must be a category of the shop, 0 to 9",
 		},
-		{"POST", "/pets", `{"name":"Rex","categoryId":9}`, ""},
-		{"PATCH", "/pets/1", `{"categoryId":10}`, "categoryId must be a category of the shop, 0 to 9"},
-		{"PATCH", "/pets/2", `{"categoryId":10}`, "there is no pet with the id 2"},
-		{"PATCH", "/pets/1", `{"categoryId":8}`, ""},
+		{method: "POST", path: "/pets", body: `{"name":"Rex","categoryId":9}`},
+		{method: "PATCH", path: "/pets/1", body: `{"categoryId":10}`, want: "categoryId must be a category of the shop, 0 to 9"},
+		{method: "PATCH", path: "/pets/2", body: `{"categoryId":10}`, want: "there is no pet with the id 2"},
+		{method: "PATCH", path: "/pets/1", body: `{"categoryId":8}`},
 	} {
 		response := send(t, engine, test.method, test.path, key, test.body)
 		if ok := response.Code < 300; ok != (test.want == "") || !strings.Contains(response.Body.String(), test.want) {
