@@ -79,7 +79,7 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 
 func TestVersionsIncreaseWithChanges(t *testing.T) {
 	t.Parallel()
-	s := open(t, checking(newEngine(t), unchanged), repository.Options{}) // else all increase when no poll happens for long
+	s := open(t, checking(newEngine(t), unchanged), repository.Options{}) // otherwise all numbers increase after a long time without a poll
 	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
 		added, changed, _ := s.Versions(t.Context())

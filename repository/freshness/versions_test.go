@@ -105,15 +105,15 @@ func TestQueryThatBeganWithinMaxAgeCounts(t *testing.T) {
 	v, d := newVersions(t, database{})
 	for i, step := range []struct {
 		maxAge    time.Duration
-		err       error // of a query
+		err       error // the error of a poll
 		wantPolls int
 		want      error
 	}{
 		{time.Hour, errFailed, 1, errFailed},
-		{time.Hour, nil, 2, nil}, // none has succeeded yet
+		{time.Hour, nil, 2, nil}, // no poll has succeeded yet
 		{time.Hour, errFailed, 2, nil},
 		{0, errFailed, 3, errFailed},
-		{time.Hour, errFailed, 3, nil}, // one has succeeded before
+		{time.Hour, errFailed, 3, nil}, // a poll has succeeded before
 	} {
 		d.err = step.err
 		testkit.WantError(t, fmt.Sprint("step ", i), v.Refresh(t.Context(), step.maxAge), step.want)

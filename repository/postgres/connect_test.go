@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
-// Otherwise PostgreSQL would take the bytes of a name for characters of the other encoding, and convert
-// them.
+// If a connection had another encoding than UTF-8, PostgreSQL would take the bytes of a name for characters of
+// that encoding, and convert them.
 func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	const name = "さくら"

@@ -23,7 +23,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, stores...)
 		check(t, stores[0].InTx(t.Context(), adding("Rex")))
 		var inserted [][2]uint64
-		for _, store := range stores { // a transaction reads the numbers of the database, too, but no cache knows of that
+		for _, store := range stores { // the transaction also reads the numbers of the database, which the caches do not use
 			check(t, store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 				inserted = append(inserted, versionsOf(t, store)...)
 				return nil
@@ -61,7 +61,7 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 		check(t, err)
 		return found.Usable(time.UnixMilli(1))
 	}
-	if !usable(store) || !usable(other) { // which caches it
+	if !usable(store) || !usable(other) { // each store caches the key
 		t.Fatal("the new key cannot be used")
 	}
 	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
@@ -87,8 +87,8 @@ func versionsOf(t *testing.T, stores ...*repository.Store) (all [][2]uint64) {
 	return all
 }
 
-// After a failover, connections that read may be to the previous primary server. If it lost commits, the numbers of the row are
-// those of other commits, so caches are stale, too.
+// After a failover, connections that read may still be to the previous primary server. If commits were lost, the
+// numbers in the row may belong to other commits. So caches are stale, too.
 func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)

@@ -83,14 +83,15 @@ func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 		error         string
 		others        string
 	}{
-		"without a host":    {nil, nil, nil, "", ""},
-		"a later host":      {nil, []string{"20240101000000_bills"}, []int64{20240101000000}, "", ""},
-		"its first numbers": {nil, []string{"1_visits", "20240101000000_bills"}, nil, "detected 1 missing (out-of-order) migration", ""},
-		"a host":            {[]string{"20240101000000_bills"}, []string{"20240101000000_bills"}, nil, "", "bills"},
+		"without a host":    {},
+		"a later host":      {after: []string{"20240101000000_bills"}, want: []int64{20240101000000}},
+		"its first numbers": {after: []string{"1_visits", "20240101000000_bills"}, error: "detected 1 missing (out-of-order) migration"},
+		"a host":            {before: []string{"20240101000000_bills"}, after: []string{"20240101000000_bills"}, others: "bills"},
 		"one that was skipped": {
-			[]string{"1_visits", "6_bills"},
-			[]string{"1_visits", "6_bills"},
-			nil, "detected 1 missing (out-of-order) migration", "bills",
+			before: []string{"1_visits", "6_bills"},
+			after:  []string{"1_visits", "6_bills"},
+			error:  "detected 1 missing (out-of-order) migration",
+			others: "bills",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

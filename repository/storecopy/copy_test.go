@@ -134,7 +134,8 @@ func wantText(t *testing.T, err error, format string, args ...any) {
 
 func ignore(int) {}
 
-// atFirstRows returns an add that calls fn when the first rows are copied. That must happen.
+// atFirstRows returns a function that Copy calls for the copied rows. The first call calls fn. If Copy copies no
+// rows, the test fails.
 func atFirstRows(t *testing.T, fn func()) func(int) {
 	t.Helper()
 	called := false
@@ -264,7 +265,7 @@ func TestCopyConnectsAgain(t *testing.T) {
 // A suspended petstore, for example after Ctrl-Z, does not read what the server sends.
 func TestSuspendedCopyContinues(t *testing.T) {
 	t.Parallel()
-	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of other addresses is in use
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of other addresses may be in use
 	own := postgrestest.Start(t, "listen_addresses="+address)
 	socket := create(t, own.NewDatabase(t),
 		[]string{"INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)"})

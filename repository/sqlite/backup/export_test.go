@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ReplaceKilled does what Replace does before its process is killed before a step. It reports whether there
-// is a step with this number.
+// ReplaceKilled runs the steps of Replace before a step, as if the process were killed then. It reports whether
+// there is a step with this number.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
 	r := newReplacement(path, with, now, false)
 	defer func() { r.lock.Close() }()

@@ -87,14 +87,23 @@ func TestReplaceKeepsTheRevocationsAndTheIdentityOfThePreviousStore(t *testing.T
 		sameIdentity bool
 		keysErr      string
 	}{
-		{"the store", path, false, `{"1":null,"2":20,"3":9,"4":null}`, true, ""},
-		{"the store, with --revoke-keys", path, true, `{"1":16,"2":16,"3":9,"4":16}`, true, ""},
+		{name: "the store", path: path, want: `{"1":null,"2":20,"3":9,"4":null}`, sameIdentity: true},
+		{name: "the store, with --revoke-keys", path: path, revokeKeys: true, want: `{"1":16,"2":16,"3":9,"4":16}`, sameIdentity: true},
 		{
-			"a damaged store", sqlitetest.NewPath(t), false, `{"1":null,"2":null,"3":9,"4":null}`, true,
-			"the replaced store cannot be read (file is not a database)",
+			name:         "a damaged store",
+			path:         sqlitetest.NewPath(t),
+			want:         `{"1":null,"2":null,"3":9,"4":null}`,
+			sameIdentity: true,
+			keysErr:      "the replaced store cannot be read (file is not a database)",
 		},
-		{"none", sqlitetest.NewPath(t), false, `{"1":null,"2":null,"3":9,"4":null}`, false, "no store was replaced"},
-		{"none, with --revoke-keys", sqlitetest.NewPath(t), true, `{"1":19,"2":19,"3":9,"4":19}`, false, "no store was replaced"},
+		{name: "none", path: sqlitetest.NewPath(t), want: `{"1":null,"2":null,"3":9,"4":null}`, keysErr: "no store was replaced"},
+		{
+			name:       "none, with --revoke-keys",
+			path:       sqlitetest.NewPath(t),
+			revokeKeys: true,
+			want:       `{"1":19,"2":19,"3":9,"4":19}`,
+			keysErr:    "no store was replaced",
+		},
 	} {
 		if test.name == "a damaged store" {
 			noise(t, test.path)

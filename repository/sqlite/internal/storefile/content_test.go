@@ -116,7 +116,7 @@ func inTransaction(t *testing.T, s *repository.Store, want error, change func())
 	testkit.WantError(t, "InTx", err, domain.ErrUnavailable, want)
 }
 
-// If a check could not read the file, it says nothing about it. So the next check must read the file to
+// A check that could not read the file has not checked its content. So the next check must read the file to
 // succeed.
 func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	t.Parallel()
