@@ -289,7 +289,7 @@ func TestRequestHasSpanInTraceOfCaller(t *testing.T) {
 	t.Parallel()
 	s, exporter := newTracedServer(t)
 	s.expect(t, postPet(newRex, traceparent), created(""))
-	s.expect(t, get("/v1/store/orders?petId=1", traceparent), ok("")) // on PostgreSQL, queries that several requests share belong to none
+	s.expect(t, get("/v1/store/orders?petId=1", traceparent), ok("")) // on PostgreSQL, a query that several requests share belongs to no request
 	names := map[string]string{parentSpan: "the caller"}
 	for _, span := range exporter.GetSpans() {
 		names[span.SpanContext.SpanID().String()] = span.Name

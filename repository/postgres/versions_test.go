@@ -44,8 +44,8 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 	}
 }
 
-// The stores are those of two processes. A list may be five seconds old, a key one:
-// three seconds tell them apart.
+// Each store stands for a process. A list may be five seconds old, and a key one second: three seconds tell them
+// apart.
 func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)

@@ -84,7 +84,8 @@ func pageRequests(n int64) (all []domain.PageRequest) {
 	return all
 }
 
-// wantPage expects a page. all are all records, ascending by id. The page contains those that match.
+// wantPage expects a page. all are all records, ascending by id. The page has the records that match, up to its
+// limit.
 func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, id func(T) int64, matches func(T) bool) {
 	t.Helper()
 	want := []T{}

@@ -157,7 +157,7 @@ func (n *node) signal(signal syscall.Signal, whole bool) {
 	if whole {
 		signalAll(signal, []int{n.patroni.Process.Pid})
 	}
-	for range 2 { // it may have started another process meanwhile
+	for range 2 { // PostgreSQL may have started another process meanwhile
 		signalAll(signal, processesIn(n.data()))
 	}
 	if whole && signal == syscall.SIGKILL {

@@ -218,7 +218,7 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 // the example.
 func example(t *testing.T, path string, operation *openapi3.Operation) (filled, body string) {
 	t.Helper()
-	for _, p := range operation.Parameters { // only those in the path are in braces
+	for _, p := range operation.Parameters { // only the parameters in the path are in braces
 		path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", fmt.Sprint(p.Value.Example))
 	}
 	if operation.RequestBody == nil {
