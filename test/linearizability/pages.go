@@ -121,8 +121,8 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records, without reads for which
-// mayBeOld is true. checkAges judges these reads, except counts.
+// events returns the requests for a shelf, and what pages show of its records, without successful reads for
+// which mayBeOld is true. checkAges judges these reads, except counts.
 func (h *History) events(s shown, shelf int) (events []event) {
 	add := func(op *Operation, input any) {
 		e := event{op.Call, op.Return, op.Client, input}
@@ -177,7 +177,8 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 }
 
 // ids returns the elements of all that are in the range of the page. If the page has no link to the next
-// page, it returns only the maxRange elements that are first in the order of the page.
+// page, it returns only the maxRange elements that are first in the order of the page, unless the limit of
+// the page is greater.
 func (op *Operation) ids(all []int64) []int64 {
 	q := op.Query
 	if q.IDs != nil {
