@@ -5,75 +5,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"io"
-	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/maypok86/otter/v2"
 
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
-
-// pageQuery has the parameters of every list.
-type pageQuery struct {
-	// Maximum number of records to return.
-	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
-	// Return records with an id greater than this one, with `sort=-id` less than this one.
-	After int64 `form:"after" validate:"min=0" format:"int64"`
-	// Order of the records: `id` is ascending, `-id` newest first.
-	Sort string `form:"sort" validate:"omitempty,oneof=id -id" enums:"id,-id"`
-}
-
-func (q pageQuery) pageRequest() domain.PageRequest {
-	return domain.PageRequest{After: q.After, Limit: int(q.Limit), Newest: q.Sort == newest}
-}
-
-// newest is the order of records with descending ids.
-const newest = "-id"
-
-// canonical returns the canonical form of a query, which is the same for all spellings of the query. filters are the
-// other parameters, each as &name=value. after replaces q.After.
-func (q pageQuery) canonical(filters string, after int64) string {
-	if q.Sort == newest {
-		filters += "&sort=" + newest
-	}
-	return "limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
-}
-
-// firstPageQuery is the canonical form of the empty query of a list.
-var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
-
-// parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas.
-// Without values it returns "".
-func parameter[T cmp.Ordered](name string, values ...T) string {
-	if len(values) == 0 {
-		return ""
-	}
-	texts := make([]string, len(values))
-	for i, value := range slices.Sorted(slices.Values(values)) {
-		texts[i] = fmt.Sprint(value)
-	}
-	return "&" + name + "=" + strings.Join(texts, ",")
-}
-
-// optional returns the values of an optional parameter: one value, or none if value is nil.
-func optional[T any](value *T) []T {
-	if value == nil {
-		return nil
-	}
-	return []T{*value}
-}
-
-// A cachedQuery is a query whose response is cached. All its spellings have the same key.
-type cachedQuery interface{ key() string }
 
 // serveQuery sends the response to a query: the cached page, or the page that read returns. list is the name of the
 // list in the keys of the cache. A query in canonical form, such as limit=5&status=sold&after=20 in a Link header, is
@@ -138,46 +81,26 @@ func (a *API) position(ctx context.Context) (string, error) {
 	return strconv.FormatInt(position, 10), nil
 }
 
-// writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
-func writePage(c *gin.Context, page *encodedPage) {
-	header := c.Writer.Header()
-	header["Etag"] = page.etag[:]
-	header["Cache-Control"] = cacheRevalidate
-	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0], "W/") {
-		page.setHeader(header)
-		c.Status(http.StatusNotModified)
-		return
-	}
-	page.write(c)
+// An encodedPage is the response to a cachedQuery, or a single record. It is the entry of the cache. All responses with
+// the page share its headers, which are values of http.Header. They are arrays and not slices, because with thousands
+// of pages each pointer is a cache miss of the processor.
+type encodedPage struct {
+	body     []byte
+	length   [1]string // Content-Length, empty if net/http sets it
+	etag     [1]string
+	link     [1]string // Link to the next page, empty on the last page
+	position [1]string // Changes-Position, or empty
+	grows    bool      // a record that is added later may belong to the page
+
+	transient      bool      // the page must not be cached
+	added, changed uint64    // the versions of the store before the page was read
+	read           time.Time // when the read began
 }
 
-// setHeader sets the headers that fresh and stale pages have: Link and Changes-Position.
-func (p *encodedPage) setHeader(header http.Header) {
-	if p.link[0] != "" {
-		header["Link"] = p.link[:]
-	}
-	if p.position[0] != "" {
-		header["Changes-Position"] = p.position[:]
-	}
-}
-
-// write sends a page with the status 200. The caller has set ETag and Cache-Control if the page is fresh.
-func (p *encodedPage) write(c *gin.Context) {
-	header := c.Writer.Header()
-	p.setHeader(header)
-	if len(p.body) > minContentLength {
-		header["Content-Length"] = p.length[:]
-	}
-	writeBody(c, http.StatusOK, p.body)
-}
-
-// cacheRevalidate lets a client cache a page, and makes it revalidate the page before each use.
-var cacheRevalidate = []string{"private, no-cache"}
-
-// A listQuery is the query of a list. next returns the query for the page after an id.
-type listQuery interface {
-	next(after int64) string
-	pageRequest() domain.PageRequest
+// valid reports whether no commit can have altered the page. The removal of old changes counts as a commit that alters
+// all pages: the Changes-Position of a page may be the position of a removed change.
+func (p *encodedPage) valid(added, changed uint64) bool {
+	return p.changed == changed && (!p.grows || p.added == added)
 }
 
 // encodePage encodes a page as an array. The link to the next page (RFC 8288) is relative to the URL of the request,
@@ -225,6 +148,42 @@ func pageETag(body []byte, link string) string {
 // minContentLength is the size in bytes above which net/http does not set Content-Length.
 const minContentLength = 2 << 10
 
+// writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
+func writePage(c *gin.Context, page *encodedPage) {
+	header := c.Writer.Header()
+	header["Etag"] = page.etag[:]
+	header["Cache-Control"] = cacheRevalidate
+	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0], "W/") {
+		page.setHeader(header)
+		c.Status(http.StatusNotModified)
+		return
+	}
+	page.write(c)
+}
+
+// cacheRevalidate lets a client cache a page, and makes it revalidate the page before each use.
+var cacheRevalidate = []string{"private, no-cache"}
+
+// setHeader sets the headers that fresh and stale pages have: Link and Changes-Position.
+func (p *encodedPage) setHeader(header http.Header) {
+	if p.link[0] != "" {
+		header["Link"] = p.link[:]
+	}
+	if p.position[0] != "" {
+		header["Changes-Position"] = p.position[:]
+	}
+}
+
+// write sends a page with the status 200. The caller has set ETag and Cache-Control if the page is fresh.
+func (p *encodedPage) write(c *gin.Context) {
+	header := c.Writer.Header()
+	p.setHeader(header)
+	if len(p.body) > minContentLength {
+		header["Content-Length"] = p.length[:]
+	}
+	writeBody(c, http.StatusOK, p.body)
+}
+
 // etagMatches reports whether If-None-Match or If-Match has the ETag. It ignores the prefix weak of each tag: W/ for
 // the weak comparison, "" for the strong comparison. It splits headers at commas, because the ETags of this API have
 // none.
@@ -240,161 +199,4 @@ func etagMatches(headers []string, etag, weak string) bool {
 		}
 	}
 	return false
-}
-
-// A pageCache caches encoded pages of lists, and single records. It stores each page with the versions of the store
-// from before the page was read. A later commit increases the versions, so no client gets a page without a write that
-// the client knows of. A nil pageCache caches nothing.
-type pageCache struct {
-	*Options
-	pages   *otter.Cache[pageKey, *encodedPage]
-	metrics *metrics
-}
-
-// A pageKey is the name of a list and a query in canonical form, or "pet" or "order" and an id. Other forms of a query
-// are never keys, so that clients cannot fill the cache with copies of a page.
-type pageKey struct{ list, query string }
-
-// An encodedPage is the response to a cachedQuery, or a single record. It is the entry of the cache. All responses with
-// the page share its headers, which are values of http.Header. They are arrays and not slices, because with thousands
-// of pages each pointer is a cache miss of the processor.
-type encodedPage struct {
-	body     []byte
-	length   [1]string // Content-Length, empty if net/http sets it
-	etag     [1]string
-	link     [1]string // Link to the next page, empty on the last page
-	position [1]string // Changes-Position, or empty
-	grows    bool      // a record that is added later may belong to the page
-
-	transient      bool      // the page must not be cached
-	added, changed uint64    // the versions of the store before the page was read
-	read           time.Time // when the read began
-}
-
-// valid reports whether no commit can have altered the page. The removal of old changes counts as a commit that alters
-// all pages: the Changes-Position of a page may be the position of a removed change.
-func (p *encodedPage) valid(added, changed uint64) bool {
-	return p.changed == changed && (!p.grows || p.added == added)
-}
-
-// newPageCache returns a cache of Options.CacheBytes, or nil if the options disable it.
-func newPageCache(o *Options, m *metrics) (*pageCache, error) {
-	if o.CacheBytes < 0 || o.Versions == nil {
-		return nil, nil
-	}
-	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
-		MaximumWeight: uint64(cmp.Or(o.CacheBytes, 16<<20)), //nolint:gosec // not negative
-		Weigher:       pageWeight,
-		Executor:      func(task func()) { task() }, // no goroutine outlives a request
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &pageCache{o, pages, m}, nil
-}
-
-// pageWeight returns the memory of a cache entry in bytes.
-func pageWeight(key pageKey, page *encodedPage) uint32 {
-	const overhead = 512                                      // of the cache, the structs and the headers
-	return uint32(len(key.query) + cap(page.body) + overhead) //nolint:gosec // a few kilobytes
-}
-
-// A cacheUse is the use of the cache for one request. It caches nothing if it has no cache.
-type cacheUse struct {
-	*pageCache
-	added, changed uint64    // the versions of the store after the request arrived; if unavailable, the last known versions
-	unavailable    bool      // the versions could not be read: a stale page may be sent, otherwise the page is read from the store
-	checked        time.Time // the versions include all commits until then; set only with StaleIfUnavailable
-}
-
-// use returns the cache for a request.
-func (c *pageCache) use(ctx context.Context) cacheUse {
-	if c == nil {
-		return cacheUse{}
-	}
-	var checked time.Time
-	if c.StaleIfUnavailable > 0 {
-		checked = time.Now().Add(-c.VersionsAge()) // called before Versions: the versions may be newer, but not older
-	}
-	added, changed, err := c.Versions(ctx)
-	return cacheUse{c, added, changed, err != nil, checked}
-}
-
-// useForRecord returns the cache for a request of a single record. With a database server it returns no cache: reading
-// the record takes as long as reading the versions.
-func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
-	if c == nil || c.Remote {
-		return cacheUse{}
-	}
-	return c.use(ctx)
-}
-
-// serve sends the page with a key from the cache. If the cache has no page that may be sent, serve calls read, whose
-// context has the deadline of the request. It caches and sends the page that read returns.
-func (c cacheUse) serve(to *gin.Context, key pageKey, read func(context.Context) (*encodedPage, error)) error {
-	if c.send(to, key) {
-		return nil
-	}
-	ctx, cancel := context.WithDeadline(to.Request.Context(), stateOf(to).deadline)
-	defer cancel()
-	begun := time.Now()
-	page, err := read(ctx)
-	if err != nil {
-		return err
-	}
-	page.read = begun
-	c.set(key, page)
-	writePage(to, page)
-	return nil
-}
-
-// send sends the page with a key from the cache. It reports false if the cache has no page that may be sent.
-func (c cacheUse) send(to *gin.Context, key pageKey) bool {
-	if c.pageCache == nil {
-		return false
-	}
-	page, ok := c.pages.GetIfPresent(key)
-	switch {
-	case !ok:
-		return false
-	case c.unavailable:
-		return c.sendStale(to, page)
-	case !page.valid(c.added, c.changed):
-		return false
-	}
-	c.metrics.cacheHits.Inc()
-	writePage(to, page)
-	return true
-}
-
-// sendStale sends a page that was fresh at most StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1). It reports
-// false if the page is older.
-func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
-	if c.StaleIfUnavailable == 0 {
-		return false
-	}
-	age := time.Since(page.read)
-	if page.valid(c.added, c.changed) {
-		age = min(age, time.Since(c.checked))
-	}
-	if age > c.StaleIfUnavailable {
-		return false
-	}
-	c.metrics.cacheStale.Inc()
-	to.Header("Age", strconv.Itoa(int(math.Ceil(age.Seconds()))))
-	page.write(to)
-	return true
-}
-
-// set caches a page that was read after the call of use. It caches no transient page, and nothing while the versions are
-// not known.
-func (c cacheUse) set(key pageKey, page *encodedPage) {
-	if c.pageCache == nil || c.unavailable {
-		return
-	}
-	c.metrics.cacheMisses.Inc()
-	page.added, page.changed = c.added, c.changed
-	if !page.transient {
-		c.pages.Set(key, page)
-	}
 }

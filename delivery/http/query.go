@@ -1,0 +1,70 @@
+package http
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/petstore/domain"
+)
+
+// pageQuery has the parameters of every list.
+type pageQuery struct {
+	// Maximum number of records to return.
+	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
+	// Return records with an id greater than this one, with `sort=-id` less than this one.
+	After int64 `form:"after" validate:"min=0" format:"int64"`
+	// Order of the records: `id` is ascending, `-id` newest first.
+	Sort string `form:"sort" validate:"omitempty,oneof=id -id" enums:"id,-id"`
+}
+
+func (q pageQuery) pageRequest() domain.PageRequest {
+	return domain.PageRequest{After: q.After, Limit: int(q.Limit), Newest: q.Sort == newest}
+}
+
+// newest is the order of records with descending ids.
+const newest = "-id"
+
+// canonical returns the canonical form of a query, which is the same for all spellings of the query. filters are the
+// other parameters, each as &name=value. after replaces q.After.
+func (q pageQuery) canonical(filters string, after int64) string {
+	if q.Sort == newest {
+		filters += "&sort=" + newest
+	}
+	return "limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
+}
+
+// firstPageQuery is the canonical form of the empty query of a list.
+var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
+
+// parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas.
+// Without values it returns "".
+func parameter[T cmp.Ordered](name string, values ...T) string {
+	if len(values) == 0 {
+		return ""
+	}
+	texts := make([]string, len(values))
+	for i, value := range slices.Sorted(slices.Values(values)) {
+		texts[i] = fmt.Sprint(value)
+	}
+	return "&" + name + "=" + strings.Join(texts, ",")
+}
+
+// optional returns the values of an optional parameter: one value, or none if value is nil.
+func optional[T any](value *T) []T {
+	if value == nil {
+		return nil
+	}
+	return []T{*value}
+}
+
+// A cachedQuery is a query whose response is cached. All its spellings have the same key.
+type cachedQuery interface{ key() string }
+
+// A listQuery is the query of a list. next returns the query for the page after an id.
+type listQuery interface {
+	next(after int64) string
+	pageRequest() domain.PageRequest
+}
