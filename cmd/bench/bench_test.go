@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -97,13 +98,14 @@ func TestClientsSendTheRequests(t *testing.T) {
 				client, r.clients = b.wrk, 1
 			}
 			var gets, posts atomic.Int64
-			var keys sync.Map
+			var keys, categories sync.Map
 			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, got *http.Request) {
 				id, _ := strconv.Atoi(strings.TrimPrefix(got.URL.Path, listPath+"/"))
 				_, repeated := keys.LoadOrStore(got.Header.Get("Idempotency-Key"), true)
 				switch {
 				case got.Method == http.MethodPost && got.URL.Path == listPath && got.ContentLength == int64(len(newPet)) &&
-					isNewPet(got, r.request.categories) && (!r.request.keys || !repeated):
+					(!r.request.keys || !repeated):
+					categories.Store(categoryOf(got), true)
 					posts.Add(1)
 				case got.Method == http.MethodGet && id >= 1 && id <= 9 && got.Header.Get("Authorization") == "Bearer key":
 					gets.Add(1)
@@ -119,6 +121,14 @@ func TestClientsSendTheRequests(t *testing.T) {
 			if err != nil || got.requests != sent && got.requests != sent-1 || share < r.request.posts-20 || share > r.request.posts+20 {
 				t.Fatalf("got %+v, %v, of %d requests, of which %d %% are POSTs", got, err, sent, share)
 			}
+			first, last, distinct := int64(math.MaxInt64), int64(0), 0
+			categories.Range(func(category, _ any) bool {
+				first, last, distinct = min(first, category.(int64)), max(last, category.(int64)), distinct+1
+				return true
+			})
+			if want := max(r.request.categories, 1); r.request.posts > 0 && (first < 10 || last >= int64(10+want) || distinct < min(want, 5)) {
+				t.Errorf("got %d categories from %d to %d, want up to %d from 10 on", distinct, first, last, want)
+			}
 			s.key = "" // makes the request invalid
 			if got, err := client(t.Context(), r, s, 1); r.request.posts == 0 && err == nil {
 				t.Errorf("got %+v of failed requests, want an error", got)
@@ -127,11 +137,11 @@ func TestClientsSendTheRequests(t *testing.T) {
 	}
 }
 
-// isNewPet reports whether the body of a request has one of the categories.
-func isNewPet(got *http.Request, categories int) bool {
+// categoryOf returns the category of the animal in the body of a request, 0 for an invalid body.
+func categoryOf(got *http.Request) int64 {
 	var pet gormPet
-	err := json.NewDecoder(got.Body).Decode(&pet)
-	return err == nil && pet.CategoryID >= 10 && pet.CategoryID < 10+int64(max(categories, 1))
+	_ = json.NewDecoder(got.Body).Decode(&pet)
+	return pet.CategoryID
 }
 
 func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
@@ -143,6 +153,7 @@ func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
 		want    string // the labels of the servers of the first row
 	}{
 		{args: []string{"all"}, wantErr: "unexpected argument; use flags only"},
+		{args: []string{"-rounds", "0"}, wantErr: "-rounds is 0; use 1 or more"},
 		{args: []string{"-only", "^list"}, wantErr: "-only ^list matches no row; see docs/benchmarks.md for the names"},
 		{rows: 36, want: "gorm petstore petstore+metrics+log gin"},
 		{args: []string{"-only", "^Post/"}, rows: 7, want: "gorm petstore"},

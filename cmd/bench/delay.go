@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -32,8 +33,12 @@ func delayed(ctx context.Context, dsn, port string, delay time.Duration) (string
 			go passOn(client, server, delay)
 		}
 	}()
+	server, database, found := strings.Cut(dsn, ":"+port+"/")
+	if !found {
+		return "", fmt.Errorf("the DSN %s has no port %s", dsn, port)
+	}
 	_, proxy, err := net.SplitHostPort(listener.Addr().String())
-	return strings.Replace(dsn, ":"+port+"/", ":"+proxy+"/", 1), err
+	return server + ":" + proxy + "/" + database, err
 }
 
 // passOn copies data from one connection to another, each part after a delay, until one of them is closed.
@@ -56,8 +61,10 @@ func passOn(to, from net.Conn, delay time.Duration) {
 		}
 	}()
 	for p := range parts {
-		wait := unix.NsecToTimespec(max(time.Until(p.due), 0).Nanoseconds())
-		_ = unix.Nanosleep(&wait, nil) // time.Sleep would take up to a millisecond
+		for wait := time.Until(p.due); wait > 0; wait = time.Until(p.due) { // again after a signal
+			timespec := unix.NsecToTimespec(wait.Nanoseconds())
+			_ = unix.Nanosleep(&timespec, nil) // time.Sleep would take up to a millisecond
+		}
 		if _, err := to.Write(p.data); err != nil {
 			break
 		}

@@ -69,6 +69,9 @@ func parse(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return o, errors.New("unexpected argument; use flags only")
 	}
+	if o.rounds < 1 {
+		return o, fmt.Errorf("-rounds is %d; use 1 or more", o.rounds)
+	}
 	if len(o.rows()) == 0 {
 		return o, fmt.Errorf("-only %s matches no row; see docs/benchmarks.md for the names", o.only)
 	}

@@ -137,6 +137,9 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	})
 	s.expect(t, get("/v1/pets"), unavailable)
 
+	s = newTestServer(t, withCall(untilDone), withRequestTimeout(time.Millisecond)) // reads a record that is not in memory
+	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders(1)...))
+
 	s = newTestServer(t, withRequestTimeout(time.Second))
 	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction
 		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)

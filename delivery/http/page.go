@@ -40,7 +40,7 @@ func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(co
 			return nil, err
 		}
 		page.position[0] = position
-		page.transient = position == "" && a.changes != nil // a recording of the changes has just begun
+		page.transient = position == "" && a.changes != nil // a follower needs a position, which later pages have
 		return page, nil
 	})
 }

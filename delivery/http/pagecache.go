@@ -13,16 +13,16 @@ import (
 
 // A pageCache caches encoded pages of lists, and single records. It stores each page with the versions of the store
 // from before the page was read. A later commit increases the versions, so no client gets a page without a write that
-// the client knows of. A nil pageCache caches nothing.
+// this process has acknowledged, or that another process has acknowledged some time before (see Options.Versions). A nil pageCache caches nothing.
 type pageCache struct {
 	*Options
 	pages   *otter.Cache[pageKey, *encodedPage]
 	metrics *metrics
 }
 
-// A pageKey is the name of a list and a query in canonical form, or "pet" or "order" and an id. Other forms of a query
+// A pageKey is "pets", "orders" or "inventory" and a query in canonical form, or "pet" or "order" and an id. Other forms of a query
 // are never keys, so that clients cannot fill the cache with copies of a page.
-type pageKey struct{ list, query string }
+type pageKey struct{ kind, query string }
 
 // newPageCache returns a cache of Options.CacheBytes, or nil if the options disable it.
 func newPageCache(o *Options, m *metrics) (*pageCache, error) {
@@ -68,9 +68,9 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 }
 
 // useForRecord returns the cache for a request of a single record. With a database server it returns no cache: reading
-// the record takes as long as reading the versions.
+// the record takes as long as reading the versions, unless these may be old.
 func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
-	if c == nil || c.Remote {
+	if c != nil && c.Remote {
 		return cacheUse{}
 	}
 	return c.use(ctx)

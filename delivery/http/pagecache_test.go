@@ -67,7 +67,7 @@ func TestRecordIsReadAgainOnlyAfterAChange(t *testing.T) {
 	s.expect(t, get("/v1/pets/3"), rejected(404, "pet_not_found"))
 	first := s.expect(t, get("/v1/pets/1"), ok(`{"id":1,"name":"Rex","categoryId":7,"status":"available"}`))
 	s.createPets(t, newPets(1, "sold")...)
-	s.expect(t, get("/v1/pets/3"), ok("")) // no process has a cache of what does not exist
+	s.expect(t, get("/v1/pets/3"), ok("")) // the 404 was not cached
 	for _, path := range []string{"/v1/pets/1", "/v1/pets/01"} {
 		s.expect(t, get(path), ok(string(first.body)).withHeader("ETag: "+first.Header.Get("ETag"), "Sunset: Thu, 05 Dec 2030 00:00:00 GMT"))
 	}
@@ -85,6 +85,19 @@ func TestRecordIsReadAgainOnlyAfterAChange(t *testing.T) {
 	}
 	s.expect(t, newRequest("DELETE", "/v1/pets/2"), wantResponse{status: 204})
 	s.expect(t, get("/v1/pets/2"), rejected(404, "pet_not_found"))
+}
+
+func TestRecordOfAServerIsNotCached(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, func(o *rest.Options) { o.Remote = true })
+	s.createPets(t, newPets(1, "sold")...)
+	for range 2 {
+		s.expect(t, get("/v1/pets/1"), ok("").withHeader("Cache-Control: private, no-cache"))
+		s.expect(t, get("/v1/pets"), ok(""))
+	}
+	for _, result := range []string{"hit", "miss"} { // those of the list
+		testkit.Equal(t, result, "1", s.scrape(t)[`petstore_http_page_cache_requests_total{result="`+result+`"}`])
+	}
 }
 
 func TestPagesByNewestAreFresh(t *testing.T) {

@@ -224,7 +224,7 @@ func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	}
 }
 
-// pollInterval is a bit less than 50 ms: the API promises that a list is at most 100 ms old. A cache may
+// pollInterval is a bit less than 50 ms: the API promises that a response is at most 100 ms old. A cache may
 // use a result of PollChanges for a pollInterval, and that result may be a pollInterval old.
 const pollInterval = 45 * time.Millisecond
 

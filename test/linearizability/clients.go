@@ -43,7 +43,7 @@ type version struct {
 	Fields
 }
 
-// A cachedPage is a page, or counts, that clients have cached.
+// A cachedPage is the response to a read that clients have cached.
 type cachedPage struct {
 	etag string
 	Response
@@ -229,10 +229,14 @@ func (c client) draw() (Operation, *shelf, *order) {
 	s := c.shelves[i]
 	a := s.animals[c.random.IntN(animalsOfShelf)]
 	isBeingAdded := a.added.sent && !a.added.keyed && a.id == 0
-	if isBeingAdded || c.OnlyLists || c.isQuiet() || c.chance(6) {
+	quiet := c.isQuiet()
+	if isBeingAdded || c.OnlyLists || quiet && (a.id == 0 || c.chance(2)) || c.chance(6) {
 		return c.drawList(), nil, nil
 	}
 	op := Operation{Client: c.number, Shelf: s.number, Animal: a.number, ID: a.id}
+	if quiet {
+		return c.drawRead(op, a), s, nil
+	}
 	if c.chance(10) {
 		op.Kind, op.Animal, op.ID, op.Query.Category = Count, 0, 0, c.category(s)
 		return op, s, nil
@@ -347,19 +351,29 @@ func (c client) drawUse(op Operation, s *shelf, a *animal) (Operation, *order) {
 		return op, a.orders[op.Order]
 	}
 	op.Match = nil
-	if len(a.orders) > 0 {
+	if len(a.orders) > 0 && kind != Get && kind != GetOrder {
 		o := a.orders[c.random.IntN(len(a.orders))]
 		switch {
 		case kind == Order && o.keyed:
 			op.Kind, op.Order, op.Keyed = Order, o.number, true
 			return op, o
-		case (kind == Deliver || kind == Cancel || kind == GetOrder) && o.id != 0:
+		case (kind == Deliver || kind == Cancel) && o.id != 0:
 			op.Kind, op.Order, op.OrderID = kind, o.number, o.id
 			return op, o
 		}
 	}
+	return c.drawRead(op, a), nil
+}
+
+// drawRead returns a request for the animal, or for one of its orders.
+func (c client) drawRead(op Operation, a *animal) Operation {
 	op.Kind = Get
-	return op, nil
+	if len(a.orders) > 0 && c.chance(2) {
+		if o := a.orders[c.random.IntN(len(a.orders))]; o.id != 0 {
+			op.Kind, op.Order, op.OrderID = GetOrder, o.number, o.id
+		}
+	}
+	return op
 }
 
 // drawPatch returns a random correction. It may change nothing.

@@ -143,7 +143,7 @@ func (op *Operation) onlyReads() bool {
 // A History is the operations of all clients. The clients add operations concurrently. It is judged
 // afterwards.
 type History struct {
-	// SharedFile is whether the processes share an SQLite file. If they do, a page may miss commits of
+	// SharedFile is whether the processes share an SQLite file. If they do, a read may miss commits of
 	// other processes for maxStaleness. It never misses acknowledged commits of its own process.
 	SharedFile bool `json:"sharedFile"`
 	// Uncertain is whether a write with a 503 may have been committed, because the disk or the database

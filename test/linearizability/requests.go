@@ -150,7 +150,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", response.Header.Get("ETag"), cached.etag)
 	}
 	if op.Code == ok && op.onlyReads() {
-		op.More = op.isList() && response.Header.Get("Link") != ""
+		op.More = op.isList() && response.Header.Get("Link") != "" // the Link of getPet is not a next page
 		c.pages.Store(path, cachedPage{response.Header.Get("ETag"), op.Response})
 	}
 	c.History.add(*op)
@@ -159,7 +159,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 // checkTag checks that a version of an animal has the same ETag in all responses, and that no other version
 // has it.
 func (c client) checkTag(op *Operation, tag string) {
-	if op.Code != ok || op.isList() || len(op.Items) != 1 || op.Items[0].PetID != 0 {
+	if op.Code != ok || op.Stale || op.isList() || len(op.Items) != 1 || op.Items[0].PetID != 0 {
 		return
 	}
 	v := version{op.Items[0].ID, op.Items[0].Fields}
