@@ -82,7 +82,8 @@ func (d *database) observe(ctx context.Context) (current observed, err error) {
 	err = conn.Raw(func(driverConn any) error {
 		pgxConn, v := driverConn.(*stdlib.Conn).Conn(), &current.versions
 		current.conn = pgxConn.PgConn()
-		return pgxConn.QueryRow(ctx, "SELECT added, changed, keys FROM versions").Scan(&v.added, &v.changed, &v.keys) // prepared once on each connection
+		row := pgxConn.QueryRow(ctx, "SELECT added, changed, keys FROM versions") // pgx prepares it once on each connection
+		return row.Scan(&v.added, &v.changed, &v.keys)
 	})
 	if err != nil {
 		discard(conn)
