@@ -44,8 +44,8 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 //
 //   - A character in the password of a URL that is not escaped. After an @ the rest would be taken for a
 //     host, after a / or ? for a database.
-//   - A URL that is not the whole DSN, for example after a blank, or with another scheme. pgx would take it
-//     for a keyword or a value, and connect to another server.
+//   - A URL that does not begin the DSN, for example after a blank, or that has another scheme. pgx would
+//     take it for a keyword or a value, and connect to another server.
 //   - A keyword without a value, as in user= password=secret. Its value would be password=secret.
 func parse(dsn string) (*pgx.ConnConfig, error) {
 	if scheme, rest, _ := strings.Cut(dsn, "://"); isScheme(scheme) {

@@ -76,7 +76,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 		d.readers = openReaders(config, o.MaxOpenConns, &d.epoch)
 	}
 	var pets int
-	var sequences bool // InsertPets calls nextval; a serial column alone would need no privilege
+	var sequences bool // InsertPets calls nextval; an identity column alone would need no privilege
 	err = d.readers.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first),
 		has_sequence_privilege(pg_get_serial_sequence('pets', 'id'), 'USAGE')`).Scan(&pets, &sequences)
 	if err != nil {

@@ -154,7 +154,7 @@ func (s *Server) NewDatabase(t testing.TB) (dsn string) {
 	return s.NewCopy(t, "template0")
 }
 
-// NewCopy is NewDatabase with the contents of another database. Nobody may be connected to that.
+// NewCopy is NewDatabase with the contents of the database name, to which nobody may be connected.
 func (s *Server) NewCopy(t testing.TB, name string) (dsn string) {
 	t.Helper()
 	if s == nil {
