@@ -132,7 +132,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 }
 
 // connect opens the writer first, because it creates the WAL and a reader cannot. It opens the readers
-// before open reads more of the file: if that is damaged, Close needs them.
+// before open reads more of the file: if the file is damaged, Close needs them.
 func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
 	pragmas := maps.Clone(writerPragmas)
 	if o.Exclusive {

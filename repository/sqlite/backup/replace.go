@@ -21,10 +21,10 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// Replace replaces the store at path, if there is one, with the complete store in the file with, which is
-// in the same folder. First it writes the WAL of the previous store to its file. It keeps that file as
-// path.replaced-TIME, in UTC. If the process is killed at any time, either the previous or the new store is
-// at path, complete, and the new store has no WAL of the previous one.
+// Replace replaces the store at path, if there is one. The parameter with is the path of the new store, which
+// must be complete and in the same folder. First Replace writes the WAL of the previous store to its file. It
+// keeps that file as path.replaced-TIME, in UTC. If the process is killed at any time, either the previous or
+// the new store is at path, complete, and the new store has no WAL of the previous one.
 //
 // The recording of changes ends. New rows get no id of the previous store. An API key that is revoked in
 // the previous store is revoked in the new one. With revokeKeys, all API keys are revoked.

@@ -31,8 +31,8 @@ func Identity(ctx context.Context, path string) (int64, error) {
 
 // verify reads the whole store at path. It checks the application_id, the schema version, the pages,
 // indexes and constraints (integrity_check), and that the animal of each order that is not cancelled
-// exists. No process may write to the store. The error for a file that is damaged, is no store or is the
-// store of a newer program ends with the remedy.
+// exists. No process may write to the store. If the file is damaged, is no store or is the store of a newer
+// program, the error ends with the remedy.
 func verify(ctx context.Context, path string) (c Contents, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -54,8 +54,8 @@ func New(path string) (*File, error) {
 // checkpoint, since a Check found it right. Without a Reader, Check only checks that the same file is there
 // and has content.
 //
-// Check opens no descriptor. Where it reads without the WAL, SQLite uses a descriptor again: it does not
-// close a descriptor of the file while this process has a lock on it (findReusableFd in os_unix.c,
+// Check opens no descriptor. For a read without the WAL, SQLite reuses a descriptor: SQLite closes no
+// descriptor of the file while this process has a lock on the file (findReusableFd in os_unix.c,
 // TestWritesAreCommittedWithoutFreeDescriptor).
 func (f *File) Check() error {
 	f.mu.Lock()
