@@ -65,8 +65,8 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 // The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most. So a
 // claim expires only when IdempotencyTTL, maxClaimGap and claimInterval have counted, together 25 hours and
 // a minute. If claims are rare, that takes longer: with one claim a day 26 days, because 26 gaps of
-// maxClaimGap must count. The gaps before and after a request that looks for a claim and stores none may
-// not count.
+// maxClaimGap must count. If a request looks for a claim and stores none, it is possible that the gaps before
+// and after it do not count.
 type claimClock struct {
 	now int64 // milliseconds
 	set time.Time

@@ -27,8 +27,8 @@ const (
 // key changes, in this process or in another. An unknown key is not cached, so that a new key is valid
 // immediately. The LastUsedAt of an entry may be older than in the database.
 //
-// While the database is unavailable, an entry stays valid for staleIfUnavailable, unless a change was known
-// before.
+// While the database is unavailable, an entry stays valid for staleIfUnavailable, unless this process knows
+// of a later change of a key.
 type keyCache struct {
 	port.KeyReader
 	versions           *freshness.Versions

@@ -93,7 +93,7 @@ func (p pets) Remove(ctx context.Context, pet domain.Pet) (bool, error) {
 	return changedOne(p.as(ctx, pet).Delete(&petModel{}), p.tx.MarkChanged)
 }
 
-// as limits a statement to an animal that has not changed.
+// as limits a statement to the row with the id of pet, if the row still equals pet.
 func (p pets) as(ctx context.Context, pet domain.Pet) *gorm.DB {
 	const same = "id = ? AND name = ? AND category_id = ? AND COALESCE(status, '') = ?"
 	return p.db.WithContext(ctx).Where(same, pet.ID, pet.Name, pet.CategoryID, pet.Status)

@@ -87,7 +87,8 @@ func CheckSchemaVersion(current int64, migrate bool) error {
 }
 
 // A Database is an open database. It is safe for concurrent use, with two limits. Only one goroutine at a
-// time may call Begin and the methods of a Tx. Only one may call PollChanges, also during a transaction.
+// time may call Begin and the methods of a Tx. Only one goroutine at a time may call PollChanges; another
+// one may have a transaction meanwhile.
 type Database interface {
 	// Dialector returns GORM's dialector on a connection pool.
 	Dialector(pool gorm.ConnPool) gorm.Dialector

@@ -68,7 +68,7 @@ type Queue[R, C any] struct {
 	queued []*call[R, C] // calls that are in no batch yet, without the call of the leader
 	led    bool          // whether there is a leader
 	last   int           // the size of the last batch
-	enough chan struct{} // closed when last calls are waiting; nil unless the leader waits for them
+	enough chan struct{} // closed when the next batch is as large as the last one; nil unless the leader waits for that
 	closed bool
 }
 

@@ -48,10 +48,10 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 // TakeOver moves the schema version of a store from goose_db_version to Table. Earlier programs recorded it
 // in goose_db_version. TakeOver leaves the rows of a host program there.
 //
-// If there are none, TakeOver adds the version 99999. Because of it, earlier programs reject the store as
-// newer. It is greater than the sequential numbers of the migrations of a host program, so that goose does
-// not skip them, but less than numbers that are timestamps. Until that row is deleted, goose rejects
-// sequential migrations of a host program as missing.
+// If a host program has no rows there, TakeOver adds the version 99999. Because of it, earlier programs
+// reject the store as newer. It is greater than the sequential numbers of the migrations of a host program,
+// so that goose does not skip them, but less than numbers that are timestamps. Until that row is deleted,
+// goose rejects sequential migrations of a host program as missing.
 func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
