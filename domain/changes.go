@@ -29,8 +29,8 @@ type Change struct {
 }
 
 // A ChangePage is a page of changes. Position is where the next page begins: the position of the last change in the
-// page, or of an empty page, the position after which it was requested. Last is the position of the latest change in
-// the store.
+// page. If the page is empty, it is the requested position, or Recording.KeptAfter if the requested position was 0.
+// Last is the position of the latest change in the store.
 type ChangePage struct {
 	Page[Change]
 	Position, Last int64

@@ -50,7 +50,7 @@ func (l *lastUsedTracker) take() map[int64]time.Time {
 	return taken
 }
 
-// setWritten records that uses were written, and forgets the uses that are at least apikey.UseInterval ago at now.
+// setWritten records that uses were written, and forgets the uses that were at least apikey.UseInterval before now.
 func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

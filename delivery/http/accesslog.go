@@ -94,9 +94,9 @@ var apiKeyPattern = regexp.MustCompile(`(?i)petstore_[0-9a-z%_]+`)
 // forwardedPort matches an address in X-Forwarded-For that has a port or brackets.
 var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?`)
 
-// clientIP returns c.ClientIP(), or "" if it is not known, as on a Unix socket without X-Forwarded-For. Before, it
+// clientIP returns c.ClientIP(), or "" if it is not known, as on a Unix socket without X-Forwarded-For. First it
 // removes the ports that some proxies add to the addresses in X-Forwarded-For. On a Unix socket, Gin trusts every
-// address in it.
+// address in that header.
 func clientIP(c *gin.Context) string {
 	request := c.Request
 	if forwarded := request.Header["X-Forwarded-For"]; len(forwarded) > 0 {

@@ -37,8 +37,8 @@ func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 
 // discardBody is a middleware that reads and discards the rest of the body after the handler, before net/http sends the
 // response. Otherwise net/http would close a connection with unread data, which resets it, and the client might lose the
-// response (RFC 9112, section 9.6). discardBody does so if the declared size of the body is above maxBody, or if the size
-// is unknown and the request failed.
+// response (RFC 9112, section 9.6). discardBody reads the rest if the declared size of the body is above maxBody, or if the
+// size is unknown and the request failed.
 //
 // With a declared size above maxBody, it also closes the connection, so that net/http does not wait for the body. It does
 // not flush the response, because the host may have a writer that compresses.

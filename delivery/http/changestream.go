@@ -71,7 +71,7 @@ type changeStream struct {
 // changeEvents are changes, encoded as server-sent events.
 type changeEvents struct {
 	text   []byte
-	last   int64 // the position of the last change, or if there is none, the requested position
+	last   int64 // the Position of the page, see domain.ChangePage
 	behind int64 // the number of changes that follow
 }
 
@@ -269,7 +269,7 @@ func (s *changeStreams) read(after int64) (*changeEvents, error) {
 	key := fmt.Sprint(s.commits, after)
 	s.mu.Unlock()
 	events, err, _ := s.reads.Do(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // not of one request: several wait for the read
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // not the context of a request: several requests share the read
 		defer cancel()
 		page, err := s.changes.List(ctx, domain.PageRequest{After: after, Limit: streamPage})
 		if err != nil {

@@ -12,8 +12,9 @@ import (
 )
 
 // A pageCache caches encoded pages of lists, and single records. It stores each page with the versions of the store
-// from before the page was read. A later commit increases the versions, so no client gets a page without a write that
-// this process has acknowledged, or that another process has acknowledged some time before (see Options.Versions). A nil pageCache caches nothing.
+// from before the page was read. A later commit increases the versions, so a page that is sent as fresh includes every
+// write that this process has acknowledged. It may lack a write of another process that the versions do not include yet
+// (see Options.Versions). A nil pageCache caches nothing.
 type pageCache struct {
 	*Options
 	pages   *otter.Cache[pageKey, *encodedPage]
@@ -67,8 +68,9 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 	return cacheUse{c, added, changed, err != nil, checked}
 }
 
-// useForRecord returns the cache for a request of a single record. With a database server it returns no cache: reading
-// the record takes as long as reading the versions, unless these may be old.
+// useForRecord returns the cache for a request of a single record. With a database server it returns no cache, because
+// reading the versions takes as long as reading the record. (If the versions may be old, they are not read for each
+// request, but records are not cached then either.)
 func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
 	if c != nil && c.Remote {
 		return cacheUse{}

@@ -18,7 +18,7 @@ import (
 // A handler writes the response to a request, or returns the error to respond with.
 type handler func(c *gin.Context) error
 
-// An operation is a method of a path. Those with GET also serve HEAD.
+// An operation is a method of a path. An operation with GET also serves HEAD.
 type operation struct {
 	method, path string
 	handler      handler

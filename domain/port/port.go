@@ -91,7 +91,7 @@ type ChangeRepository interface {
 	ChangeReader
 	// Begin begins to record changes, unless they are already recorded. It first deletes the changes of an earlier
 	// recording in batches: while changes are left, it deletes one batch and returns true; call it again. The new
-	// positions are greater than all earlier ones and, in microseconds since 1970, greater than at. A random number
+	// positions are greater than all earlier positions, and greater than at in microseconds since 1970. A random number
 	// is added, so that a store and a restored backup of it do not use the same positions.
 	Begin(ctx context.Context, at time.Time) (bool, error)
 	// RemoveOld deletes a batch of the oldest changes if the last change of the batch was made before from, or after to,

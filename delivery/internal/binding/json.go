@@ -34,8 +34,8 @@ func decodeObject[T any](raw []byte, name string, strict bool) (object T, err er
 }
 
 // JSONArray decodes a JSON array of objects, and validates the tags of T. It decodes each object as JSON does. The
-// field of a violation has the index of the element, such as [3].name. An array without elements, or with more than
-// a request may have, is one violation.
+// field of a violation has the index of the element, such as [3].name. An array that is empty, or has more elements
+// than a request may have, is one violation.
 func JSONArray[T any](raw []byte, name string) ([]T, error) {
 	var d arrayDecoder[T]
 	if err := unmarshal(raw, &d, name, "array"); err != nil {
