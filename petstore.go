@@ -44,9 +44,9 @@ type Options struct {
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
 	ChangesRetention time.Duration
 	// Validate, if not nil, checks the rules of the host. It is called before the API or Service.Pets adds or changes
-	// an animal that satisfies the rules of the API. Commands do not call it. A violation results in 400, or in
-	// an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it must be quick, have
-	// no effect, and not call the service.
+	// an animal that satisfies the rules of the API. Commands do not call it. For a violation the API sends 400, and
+	// Service.Pets returns an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it
+	// must be quick, have no effect, and not call the service.
 	Validate domain.PetRule
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
 	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.

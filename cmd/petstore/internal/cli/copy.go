@@ -161,7 +161,7 @@ func (f *dsnFlags) database(in *invocation) (config.Database, error) {
 		return config.Database{}, err
 	}
 	database, err := config.DatabaseOf(strings.TrimRight(string(text), "\r\n"))
-	if err != nil || database.Driver != "postgres" { // a path would be shown in errors, and this may be a secret
+	if err != nil || database.Driver != "postgres" { // errors would show the text as a path; it may be a secret
 		err = fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%[1]s",
 			f.name)
 	}

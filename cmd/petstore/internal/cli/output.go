@@ -52,8 +52,8 @@ func (in *invocation) command() string {
 	return command
 }
 
-// message returns text as a message for people: printable, and in hints such as "run petstore …" with the command line
-// of command instead of petstore.
+// message returns text as a message for people, with escape sequences for unprintable characters. In hints such as
+// "run petstore …", it replaces petstore with the command line that command returns.
 func (in *invocation) message(text string) string {
 	named := strings.NewReplacer("run petstore ", "run "+in.command()+" ", "with petstore ", "with "+in.command()+" ")
 	return printable(named.Replace(text))
@@ -99,7 +99,7 @@ func oneOf[T ~string](target *T, values ...string) func(string) error {
 	}
 }
 
-// An outputFlag is the flag --output of a command that lists: table or json.
+// An outputFlag is the value of the flag --output: table or json. If it is empty, the output is a table.
 type outputFlag string
 
 // add adds the flag to a command.

@@ -128,7 +128,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 }
 
 // newPublicHandler returns the handler of the public listener: the API and the health checks. If the documentation is
-// enabled, it serves it, too, and redirects / to it.
+// enabled, the handler also serves the documentation, and redirects / to it.
 func newPublicHandler(service *petstore.Service, health *server.Health, settings config.Config) (http.Handler, error) {
 	engine, err := server.NewEngine(service.API(), health, settings.Server.TrustedProxies)
 	if err != nil || !settings.Docs.Enabled {
@@ -146,7 +146,7 @@ const checkTimeout = 5 * time.Second
 //   - a warning if the store was created in the database of another program,
 //   - a message if the database server has no synchronous standby, so that a failover may lose writes; it is a warning if
 //     database.require_synchronous is set,
-//   - a warning if no API key is valid.
+//   - a warning if no API key is valid, unless FirstKey is set.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
 	store := service.Store()
 	fields := append([]zap.Field{
