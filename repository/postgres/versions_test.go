@@ -23,7 +23,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, stores...)
 		check(t, stores[0].InTx(t.Context(), adding("Rex")))
 		var inserted [][2]uint64
-		for _, store := range stores { // the transaction also reads the numbers of the database, which the caches do not use
+		for _, store := range stores { // a transaction also reads the numbers of the database; the caches do not use what it reads
 			check(t, store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 				inserted = append(inserted, versionsOf(t, store)...)
 				return nil
@@ -88,7 +88,7 @@ func versionsOf(t *testing.T, stores ...*repository.Store) (all [][2]uint64) {
 }
 
 // After a failover, connections that read may still be to the previous primary server. If commits were lost, the
-// numbers in the row may belong to other commits. So caches are stale, too.
+// numbers in the row may belong to other commits. So all cache entries become stale, too.
 func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
