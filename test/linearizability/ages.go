@@ -16,8 +16,8 @@ const maxStaleness = 100 * time.Millisecond
 // gone is the status of an animal or an order that does not exist.
 const gone = "gone"
 
-// A change gives an animal or an order a status at some moment between begin and end. If the end is
-// unknown, it is never.
+// A change gives an animal or an order a status at some moment between begin and end. If no response says
+// that the change was made, end is never.
 type change struct {
 	status     string
 	begin, end time.Duration

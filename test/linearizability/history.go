@@ -54,7 +54,7 @@ type Operation struct {
 	Match   *Fields  `json:"match,omitempty"` // If-Match has the ETag of this version
 	Query   Query    `json:"query,omitzero"`  // the query of a List, a ListOrders or a Count
 
-	Call   time.Duration `json:"call"`   // when the request was sent, minus the Age of a stale page; 0 is the begin of the history
+	Call   time.Duration `json:"call"`   // when the request was sent, minus the Age of a stale page; 0 is the beginning of the history
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
 	Stale  bool          `json:"stale,omitempty"`
 	Response
@@ -199,8 +199,8 @@ func (h *History) String() string {
 	return fmt.Sprintf("%d operations, %d pages not modified; %v", len(h.operations), notModified, h.operations.Counts())
 }
 
-// at returns the operations that were sent until sent. If an operation ended after acknowledged, its
-// outcome is unknown.
+// at returns a history that has only the operations whose Call is at most sent. If the Return of an operation
+// is after acknowledged, its outcome is unknown.
 func (h *History) at(acknowledged, sent time.Duration) *History {
 	past := &History{SharedFile: h.SharedFile, Uncertain: h.Uncertain, begin: h.begin}
 	for _, op := range h.operations {

@@ -412,7 +412,7 @@ func TestStoreIsJudgedAsOfATime(t *testing.T) {
 	const pending, placed = "(1, 'animal-1-0-0', 2, 'pending')", "(1, 1, 'placed')"
 	for name, test := range map[string]struct {
 		pets, orders string        // the stored rows
-		at           time.Duration // in seconds since the begin of the history
+		at           time.Duration // in seconds since the beginning of the history
 		possible     bool
 	}{
 		"as acknowledged":          {pending, placed, 4, true},

@@ -46,9 +46,9 @@ type expectation struct {
 
 // shown is what a history tells about its animals and orders.
 type shown struct {
-	requests            map[int][]*Operation        // the requests for each shelf; no pages, no 503 unless Uncertain, and no reads without a response
+	requests            map[int][]*Operation        // the requests for each shelf, except pages, reads without a response and, if not Uncertain, 503s
 	animals, orders     map[int64]recordKey         // by id, from the responses to Add and Order; animals also from pages
-	begun               map[recordKey]time.Duration // when the first request was sent that may have added the record
+	begun               map[recordKey]time.Duration // when the first request that may have added the record was sent
 	observations        map[int][]observation       // the observations of each shelf
 	animalIDs, orderIDs []int64                     // ascending
 }
@@ -121,8 +121,8 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records, without successful reads for
-// which mayBeOld is true. checkAges judges these reads, except counts.
+// events returns the requests for a shelf, and what pages show of its records. It leaves out successful reads
+// for which mayBeOld is true. checkAges judges these reads, except counts, which nothing judges.
 func (h *History) events(s shown, shelf int) (events []event) {
 	add := func(op *Operation, input any) {
 		e := event{op.Call, op.Return, op.Client, input}
@@ -168,7 +168,7 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 		key, isKnown := known[id]
 		ofAnother := q.Category != 0 && key.shelf != int(q.Category/2) ||
 			q.PetID != 0 && s.animals[q.PetID] != recordKey{key.shelf, key.animal, noOrder}
-		// This saves time: a page need not show a record whose first request was sent after it.
+		// This saves time: a page need not show a record whose first request was sent after the page was read.
 		if isKnown && !listed[id] && !ofAnother && s.begun[key] < page.Return {
 			seen[key.shelf] = append(seen[key.shelf], expectation{recordKey: key, id: id, absent: true})
 		}

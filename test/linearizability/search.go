@@ -21,11 +21,11 @@ const maxVisited = 1 << 16
 var errTooManyStates = errors.New("the search would visit too many states")
 
 // A search looks for an order of the events of a shelf that is possible for a service without concurrency.
-// Each event must be after all events that had ended before it began (Wing and Gong, 1993). The search
-// tries no set of events with the same state after it twice (Lowe, 2017).
+// Each event must be after all events that had ended before it began (Wing and Gong, 1993). If two orders of
+// the same events lead to the same state, the search continues only one of them (Lowe, 2017).
 //
-// A read is taken as soon as it is possible. That misses no order: a read could only be taken later, and
-// changes nothing for other events. So the reads of many clients at once cost no more than one. An event
+// A read is taken as soon as it is possible. That misses no possible order: a read changes nothing for other
+// events, so it need not come later. So the reads of many clients at once cost no more than one. An event
 // without a known outcome is tried last, because it may not have happened.
 type search struct {
 	events  []event // sorted by call
@@ -51,8 +51,8 @@ func linearize(events []event) (order []int, possible bool, err error) {
 	return s.longest, possible, err
 }
 
-// from reports whether the events that are not done can follow the events that are done, if the state is
-// now.
+// from reports whether the events that are not done can follow the events that are done. now is the state
+// after the events that are done.
 func (s *search) from(done []byte, order []int, now state) bool {
 	due := s.takeReads(done, &order, &now)
 	if len(order) > len(s.longest) {
