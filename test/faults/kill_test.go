@@ -18,8 +18,8 @@ import (
 )
 
 // interrupt lets clients sell on one server after the other, all on the same store. end ends each server.
-// Then the store must be possible after all responses. interrupt returns how long each server took to
-// become ready.
+// Afterwards interrupt compares the store with the history. It returns how long each server took to become
+// ready.
 func interrupt(
 	t *testing.T, folder string, l *load, rounds, clients int, environ []string, end func(round int, s *server),
 ) (ready []time.Duration) {
@@ -72,8 +72,8 @@ func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 // TestRefusedWriteIsNeverThereWhileTheNextFails checks the store after each write to the disk, as if the
 // server had been killed then. The next commit may write the same first frame of the WAL as the refused one.
 // Until it has overwritten the other frames, the refused commit would be complete again. In a new WAL, SQLite
-// syncs the header before it writes a commit. If only the first of these syncs succeeds, no other commit
-// overwrites the refused one.
+// syncs the header before it writes a commit. If the first sync of the header succeeds and the later ones
+// fail, no later commit overwrites the refused one.
 func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 	for _, newWAL := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a new WAL: ", newWAL), func(t *testing.T) {

@@ -134,9 +134,9 @@ func (s sector) writeTo(files map[int64][]byte) {
 	files[s.file] = file
 }
 
-// write writes the files to a path, with the unsynced sectors for which keep returns true. The number after
-// the last sector is the entry of the WAL in the folder, if it was not synced. write does not change the
-// images.
+// write writes the files to a path, with the unsynced sectors for which keep returns true. If the entry of
+// the WAL in the folder was not synced, keep decides about it, too: its number follows the last sector.
+// write does not change the images.
 func (i *images) write(path string, keep func(sector int) bool) error {
 	files := map[int64][]byte{fileDatabase: slices.Clone(i.synced[fileDatabase]), fileWAL: slices.Clone(i.synced[fileWAL])}
 	for n, s := range i.unsynced {

@@ -110,8 +110,8 @@ func (s *server) stop(t *testing.T, l *load) {
 	wantStore(t, s.folder, l, linearizability.AtTheEnd)
 }
 
-// wantStore expects that the store in a folder is possible after the history until a time. No server may
-// use the store. The history must have an acknowledged write.
+// wantStore expects that the history up to a time may have produced the store in a folder. No server may use
+// the store. The history must have an acknowledged write.
 func wantStore(t *testing.T, folder string, l *load, at int64) {
 	t.Helper()
 	if len(l.History.Since(time.Time{}).Acknowledged(false)) == 0 {
@@ -123,7 +123,7 @@ func wantStore(t *testing.T, folder string, l *load, at int64) {
 	}
 }
 
-// compare opens a store as the service does, and judges it after the history until a time. If the store
+// compare opens a store as the service does, and compares it with the history up to a time. If the store
 // does not pass the checks of SQLite, it returns an error.
 func compare(ctx context.Context, path string, l *load, at int64) (problems []error, err error) {
 	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{Options: engine.Options{NoMigration: true}})

@@ -82,8 +82,8 @@ func (f *Followers) Slowest() int {
 	return int(slowest)
 }
 
-// WantAll expects that all followers have read the same changes, and that the copy that they make equals
-// the store. The context of Follow must have ended, and the service must run.
+// WantAll expects that all followers have read the same changes, and that the copy of the first follower
+// equals the store. The context of Follow must have ended, and the service must run.
 func (f *Followers) WantAll(t *testing.T) {
 	t.Helper()
 	f.reading.Wait()
