@@ -50,8 +50,8 @@ func parseWrk(output []byte) (result, error) {
 	}, nil
 }
 
-// attack sends requests at a constant rate with vegeta. vegeta starts as many workers as that takes, so
-// that a server that stalls does not delay the next requests (no coordinated omission).
+// attack sends requests at a constant rate with vegeta. If no worker is free, vegeta starts another one. So
+// a server that stalls does not delay the next requests (no coordinated omission).
 func (b *bench) attack(ctx context.Context, r row, s *server, _ int) (result, error) {
 	attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.Connections(clients), vegeta.Timeout(10*time.Second), vegeta.HTTP2(false))
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()

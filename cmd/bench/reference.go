@@ -17,8 +17,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// serveReference is the command "bench reference gorm|gin ADDRESS STORE CONNECTIONS". bench starts the
-// references, with which it compares petstore, by this command. It serves until ctx ends.
+// serveReference is the command "bench reference gorm|gin ADDRESS STORE CONNECTIONS". bench runs this
+// command to start a reference. serveReference serves until ctx ends.
 func serveReference(ctx context.Context, args []string) error {
 	if len(args) != 4 {
 		return errors.New("bench reference needs four arguments")
@@ -120,8 +120,8 @@ func send(c *gin.Context, status int, value any, err error) {
 	}
 }
 
-// bareGin sends the first page and the first record that ginAndGORM sends, from memory, with nothing but Gin. No program
-// built on Gin can be faster.
+// bareGin serves one page and one record. It reads them from ginAndGORM at the start, and sends them from memory with
+// nothing but Gin. No program built on Gin can be faster.
 func bareGin(ctx context.Context, db *gorm.DB) *gin.Engine {
 	engine := gin.New()
 	for route, path := range map[string]string{listPath: listPath, listPath + "/:petId": listPath + "/1"} {

@@ -41,7 +41,7 @@ type request struct {
 	posts int  // the percentage of requests that are POST
 	keys  bool // each POST has an Idempotency-Key of its own
 
-	categories int // the number of random categories of the animals in POSTs, 0 for one category
+	categories int // the number of random categories of the animals in POSTs; 0 means one category
 }
 
 // A program is the program of a server.

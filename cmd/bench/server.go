@@ -179,7 +179,7 @@ func (b *bench) startPostgres(ctx context.Context) error {
 	if err := errors.Join(os.Setenv("PGPORT", port), pin(ctx, serverCore)); err != nil { // PostgreSQL inherits the core
 		return err
 	}
-	// The folder is on a disk, as a folder for temporary files may not be. The user of PostgreSQL can
+	// A folder for temporary files may be in memory. /var/tmp is on a disk, and the user of PostgreSQL can
 	// access it.
 	b.postgres, err = postgrestest.StartIn("/var/tmp", "listen_addresses="+host, "port="+port, "max_connections=200", "autovacuum=off")
 	return errors.Join(err, pin(ctx, clientCore))
