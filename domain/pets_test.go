@@ -76,7 +76,7 @@ func TestRuleOfManyNewPets(t *testing.T) {
 	checkRule(t, domain.CodeValidationFailed, "[1]."+name+"; [3]."+name+"; [3]."+status, nil,
 		[]error{domain.ValidateNewPets([]domain.NewPet{{Name: "a"}, {}, {Name: "a"}, {Status: "lost"}})})
 	rule := func(pet domain.NewPet) (violations []domain.Violation) {
-		if pet.Name[0] != 'R' { // a name of an animal that satisfies the other rules is not empty
+		if pet.Name[0] != 'R' { // this rule is called only for animals that satisfy the other rules, so the name is not empty
 			violations = append(violations, domain.Violation{Field: "name", Rule: "must begin with R"})
 		}
 		return violations

@@ -34,8 +34,8 @@ func TestModelsHaveEveryField(t *testing.T) {
 	testkit.WantFilled(t, newClaimRow(testkit.Filled[port.Claim](t)), "Result", "ClaimedAt")
 }
 
-// wantRecord expects that all fields of a row are read, and that no field of its record is empty, unless but
-// has the name of the field.
+// wantRecord expects that all fields of a row are read, and that no field of its record is zero, unless its
+// name is in but.
 func wantRecord[T any](t *testing.T, r row[T], but ...string) T {
 	t.Helper()
 	testkit.Equal(t, fmt.Sprintf("the number of fields of %T", r), reflect.TypeOf(r).Elem().NumField(), len(r.fields()))

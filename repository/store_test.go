@@ -64,7 +64,7 @@ func TestCommitIsObserved(t *testing.T) {
 	testkit.Equal(t, "the batches", []int{1}, sizes)
 }
 
-// Close may be called again, as open does.
+// When the test ends, open calls Close again.
 func TestCloseWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	e, closed := newEngine(t), make(chan error)

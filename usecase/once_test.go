@@ -96,8 +96,8 @@ func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
 
 // The next version of the program reads the stored results. It also compares the fingerprint of the values
 // of a request. The form of these values last changed before the first release. Do not change an expected
-// text: if a new field of domain.NewPet were not omitted when empty, retries of requests from before an
-// upgrade would be rejected.
+// text: omit a new field of domain.NewPet when it is empty. Otherwise retries of requests from before an
+// upgrade are rejected.
 func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
 	order := domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}

@@ -227,7 +227,7 @@ func TestBacklogOfACallerIsPaced(t *testing.T) {
 	s.createPets(t, newPets(1600, "")...)
 	key := newKey(t, s.keys, "")
 	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
-		for range 3 { // the first stream sends a page and has a turn; the others send a page
+		for range 3 { // the first stream sends a page, and another one in its turn; the others send one page
 			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
 		}
 		nearlyThere := s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+500), acceptEvents, header))

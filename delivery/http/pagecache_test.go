@@ -36,10 +36,10 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 		s.expect(t, postOrder(`{"petId":9}`), rejected(404, "pet_not_found"))
 	}
 	wantReads(2, 2)
-	s.createPets(t, domain.NewPet{Name: "2"}) // added to this page, the last one
+	s.createPets(t, domain.NewPet{Name: "2"}) // added to this page, which is the last one
 	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"},{"id":2,"name":"2","categoryId":0}]`))
 	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
-	s.createPets(t, domain.NewPet{Name: "3"}) // added after this page, which gets a next one
+	s.createPets(t, domain.NewPet{Name: "3"}) // added after this page, which gets a link to the next page
 	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?%6Cimit=1"} {
 		s.expect(t, get(path), ok(string(page.body)))
 	}
@@ -47,7 +47,7 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	s.expect(t, get("/v1/store/orders"), ok(`[]`))
 	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0}]`))
 	s.expect(t, get("/v1/pets?status=pending&categoryId=0"), ok(`[]`))
-	s.expect(t, postOrder(`{"petId":2}`), created("")) // changes these pages; the first has a next one
+	s.expect(t, postOrder(`{"petId":2}`), created("")) // changes these pages; the first of them has a link to the next page
 	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
 	s.expect(t, get("/v1/pets?status=pending&categoryId=0"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
 	s.expect(t, get("/v1/pets?categoryId=-9223372036854775808"), ok(`[]`))
@@ -95,7 +95,7 @@ func TestRecordOfAServerIsNotCached(t *testing.T) {
 		s.expect(t, get("/v1/pets/1"), ok("").withHeader("Cache-Control: private, no-cache"))
 		s.expect(t, get("/v1/pets"), ok(""))
 	}
-	for _, result := range []string{"hit", "miss"} { // those of the list
+	for _, result := range []string{"hit", "miss"} { // the two requests for the list
 		testkit.Equal(t, result, "1", s.scrape(t)[`petstore_http_page_cache_requests_total{result="`+result+`"}`])
 	}
 }

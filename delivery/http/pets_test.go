@@ -166,7 +166,8 @@ func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code st
 		return pet, "invalid_json", nil
 	}
 	names := memberNames(body)
-	// decode returns whether a member is present, has the right type, and is not spelt in another way, too.
+	// decode reports whether a member is present, has the right type, and occurs in no other spelling. It adds
+	// the rule that the member breaks, if any, to rules.
 	decode := func(name, typeRule string, required bool, decode func(text []byte) error) bool {
 		member, present := members[name]
 		other := slices.IndexFunc(names, func(n string) bool { return n != name && regexp.MustCompile("(?i)^"+name+"$").MatchString(n) })

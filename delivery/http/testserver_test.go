@@ -327,8 +327,8 @@ func (s *testServer) roundTrip(t *testing.T, method, path, query, body string, h
 	return w
 }
 
-// wantError expects an error with a code. If there are rules, the message must have exactly these rules, or
-// one rule for each of these fields.
+// wantError expects an error with a code. If rules is not nil, the message must have exactly these rules. An
+// element of rules may also be the beginning of a rule, such as the name of a field.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, code string, rules []string) {
 	t.Helper()
 	e := decodeError(t, w.Body.Bytes())

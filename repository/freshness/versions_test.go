@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type database struct {
 	engine.Database
 	interval time.Duration
-	changes  engine.Changes // that PollChanges returns
+	changes  engine.Changes // what PollChanges returns
 	err      error
 	polls    int
 }
@@ -55,7 +55,7 @@ func increases(v *freshness.Versions, fn func()) engine.Changes {
 // allChanges are each kind of change, none and all.
 var allChanges = []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}, engine.AllChanges}
 
-// Nobody knows when the changes become visible: until the commit has ended, no entry of a cache is fresh.
+// Until a commit has ended, its changes may or may not be visible, so no cache entry is fresh.
 func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T) {
 	t.Parallel()
 	for _, changes := range allChanges {

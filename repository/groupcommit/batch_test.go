@@ -82,8 +82,8 @@ func TestCreationsRunTogether(t *testing.T) {
 	}
 }
 
-// SQLite rolls back by itself, for example when the disk is full. Only an error of the database concerns
-// the other callers.
+// SQLite rolls back by itself, for example when the disk is full. The errors of all callers name the cause.
+// They wrap the cause only if it is an error of the database.
 func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	for cause, wrapped := range map[error]bool{errors.New("not found"): false, sqlite3.Error{Code: sqlite3.ErrFull}: true} {

@@ -201,8 +201,8 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	q.wantNames(t, "a", "b", "c")
 }
 
-// This test is not parallel: it runs with one processor. Each goroutine that is ready to run would
-// otherwise commit alone, one after the other.
+// This test is not parallel: it runs with one processor. If the leader did not yield, each goroutine that is
+// ready to run would commit alone, one after the other.
 func TestGoroutinesThatAreReadyToRunShareACommit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	q := openQueue(t)

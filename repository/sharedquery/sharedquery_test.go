@@ -57,8 +57,8 @@ func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 	})
 }
 
-// This test is not parallel: it runs with one processor. Each goroutine that is ready to run would
-// otherwise run the query alone.
+// This test is not parallel: it runs with one processor. If a run did not yield, each goroutine that is
+// ready to run would run the query alone.
 func TestGoroutinesThatAreReadyToRunShareARun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var runs atomic.Int32

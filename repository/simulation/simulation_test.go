@@ -28,7 +28,8 @@ import (
 const seeds = 10_000
 
 // TestCommitPath simulates as many seeds as PETSTORE_TEST_SEEDS says. With PETSTORE_TEST_SEED, it simulates
-// that seed as often, because the scheduler may change the history when several goroutines can run.
+// only that seed, that number of times: when several goroutines can run, the scheduler may change the
+// history.
 func TestCommitPath(t *testing.T) {
 	t.Parallel()
 	only, last := number(t, "PETSTORE_TEST_SEED", 0), number(t, "PETSTORE_TEST_SEEDS", seeds)
@@ -81,7 +82,7 @@ func simulate(t *testing.T, seed uint64) (violations string) {
 	return ""
 }
 
-// now returns the time since the begin of the simulation. It is never zero.
+// now returns the time since the beginning of the simulation. It is never zero.
 func now() time.Duration { return 1 + time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) }
 
 type simulation struct {

@@ -34,7 +34,8 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	check(t, tx.Rollback())
 }
 
-// A commit to a file that has no path any more succeeds. The hook runs after the check before COMMIT.
+// A commit to a file that has no path any more succeeds. The hook changes the path after the check that
+// precedes COMMIT.
 func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -74,7 +74,7 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 	readers.Wait()
 }
 
-// pageRequests are requests for pages of n records.
+// pageRequests returns requests for pages of a list of n records.
 func pageRequests(n int64) (all []domain.PageRequest) {
 	for _, after := range []int64{math.MinInt64, 0, 1, 3, n, n + 2, math.MaxInt64} {
 		for _, limit := range []int{1, 3, 100} {
@@ -84,8 +84,8 @@ func pageRequests(n int64) (all []domain.PageRequest) {
 	return all
 }
 
-// wantPage expects a page. all are all records, ascending by id. The page has the records that match, up to its
-// limit.
+// wantPage expects the page of a request. all has every record, ascending by id. The page has the records that follow
+// request.After and match, up to its limit.
 func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, id func(T) int64, matches func(T) bool) {
 	t.Helper()
 	want := []T{}

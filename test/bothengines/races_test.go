@@ -64,7 +64,8 @@ func TestAnimalIsSoldOrRemoved(t *testing.T) {
 	for client := range buyers {
 		clients.Go(func() {
 			order := rand.Perm(animals)
-			slices.SortStableFunc(order, func(i, j int) int { return j/(animals/2) - i/(animals/2) }) // so removers get some of the first half
+			// Buyers begin with the second half, so that removers get some animals of the first half.
+			slices.SortStableFunc(order, func(i, j int) int { return j/(animals/2) - i/(animals/2) })
 			try(client, order, http.MethodPost, "/v1/store/orders", `{"petId":ID}`, &sold, http.StatusCreated, `"pet_not_available"`)
 		})
 	}

@@ -52,8 +52,8 @@ func fill(t testing.TB, v reflect.Value, name string, index int, values []any) {
 	}
 }
 
-// WantFilled expects that no exported field of a struct is zero, unless but has its name. The conversion that is
-// tested has forgotten a field that is zero.
+// WantFilled expects that no exported field of a struct is zero, unless its name is in but. If a field is zero, the
+// tested conversion has forgotten it.
 func WantFilled(t testing.TB, record any, but ...string) {
 	t.Helper()
 	v := reflect.ValueOf(record)

@@ -72,7 +72,7 @@ func TestNewFileNeedsANameAndAFolder(t *testing.T) {
 	wantError(t, err, "the name of the file is empty")
 }
 
-// Each file is complete when it gets the name. Only one of them gets it.
+// Each writer writes to a file of its own. Only one of the files gets the name, and only when it is complete.
 func TestWritersOfOneNewFileDoNotMeet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -189,7 +189,8 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 }
 
 // A checkpoint has truncated the WAL before the commit, so the size at the last check does not help. The
-// check runs while nobody writes. When the next process writes, the file is as before.
+// check finds the truncation between two transactions. The error remains, although the file is as before
+// when the next transaction begins.
 func TestCheckNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
