@@ -26,9 +26,8 @@ func newConfig(in *invocation) *cobra.Command {
 		Long: `Print the effective settings and the source of each: the default, a file, an environment
 variable or the command line. Secrets are hidden.
 
-The first line, config, is the file of the settings, and what names it: the command line,
-PETSTORE_CONFIG or, for the files that are looked for, default. Its value is empty if there
-is no file.
+The first line, config, is the path of the settings file, empty if there is no file. Its
+source is the command line, PETSTORE_CONFIG, or default for a path that is always looked for.
 
 With --output json it prints an array of objects with the members setting, value and source.
 All are texts; the value is written as in the environment. The first object is config.`,

@@ -45,20 +45,20 @@ CSV, rows of empty cells and empty columns at the end, which spreadsheets leave,
 The header shows whether commas, semicolons or tabs separate the columns. A name such as '=1
 loses its first apostrophe, which export writes before =, +, - and @.
 
-The rules are those of the API. The store assigns new ids; an id in the file must be a number
-of at least 1, but is not used without --update: then all animals of an export are added anew.
+The rules are those of the API. Without --update, every animal of the file is added with a new
+id; an id in the file must be a number of at least 1, and is not used.
 
 All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
 stored, and the error lists the first 20 of them with their lines and rules. With --rejects
 they are written to a new file instead, as NDJSON with line, rule and row, in which U+FFFD
 stands for what is not UTF-8. The other rows are added, and the exit status is 0. Then correct
-and import the rejected rows alone: the whole file, corrected, would be another file, whose
-valid rows would be added again.
+and import the rejected rows alone: importing the whole file again after a correction would
+add its valid rows once more.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
-A file that was imported before, by its content, adds nothing; one that was changed since is
-another file. With --again a file adds all its animals once more, each time that it is run.
+A file is recognised by its content: one that was imported before adds nothing, but after any
+change it is a new file. With --again, each run adds all animals of the file once more.
 
 With --update, each row must have an id, and a CSV file must have all columns, as an export
 has them. A row without a status removes the status of its animal. Nothing is stored if an id
