@@ -3,8 +3,8 @@
 // Store to a database.
 //
 // Each table has a model in models.go and a repository, such as pets.go, which runs the statements with
-// GORM. Three kinds of statements differ between engines, so engines provide them: reads of animals and
-// orders (engine.Database.Select, see reader.go), inserts of animals, and reads and inserts of claims of
+// GORM. Three kinds of statements differ between engines, so engines provide them: reads of animals, orders
+// and changes (engine.Database.Select, see reader.go), inserts of animals, and reads and inserts of claims of
 // idempotency keys (see creation.go).
 //
 // Package groupcommit lets callers share a transaction. Package freshness tells caches which entries are

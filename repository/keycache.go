@@ -16,7 +16,8 @@ import (
 const (
 	// maxCachedKeys is the maximum number of cached API keys.
 	maxCachedKeys = 10_000
-	// keyTimeout is how long a query for a key may take. The deadline of the request may be later.
+	// keyTimeout is how long a query for a key may take. The deadline of the request may be later. With
+	// Options.StaleIfUnavailable, checkTimeout applies instead.
 	keyTimeout = 5 * time.Second
 	// MaxKeyAge is how long a key may be used after another process has changed it. A revoked key stops
 	// working within a second, also for a stream, which checks its key twice a second.

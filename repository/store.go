@@ -128,7 +128,7 @@ func (s *Store) report(err error) error {
 	return err
 }
 
-// Waiting returns the number of callers of InTx that wait for their transaction, for metrics.
+// Waiting returns the number of callers of InTx and CreatePets that wait for their transaction, for metrics.
 func (s *Store) Waiting() int { return s.queue.Waiting() }
 
 // Collectors returns the metrics of the connection pools. Hosts cannot use the pools themselves: a query on the pool that

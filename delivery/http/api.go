@@ -104,7 +104,8 @@ type Options struct {
 	CacheBytes int64
 	Versions   func(context.Context) (added, changed uint64, err error)
 	// Remote says whether Versions and Keys may wait for a database server. If so, every request has a deadline from its
-	// start, and single records are not cached. Otherwise a request that is answered from the cache has no deadline.
+	// start, and single records are not cached. Otherwise a request that is answered from the cache has no deadline,
+	// unless Authenticate is set.
 	Remote bool
 	// StaleIfUnavailable is how long cached pages are sent while Versions returns an error (stale-if-error, RFC 5861,
 	// section 4). Such a response has the header Age and no ETag. When zero, the response is an error instead.

@@ -80,8 +80,9 @@ func (a *API) beginRequest(c *gin.Context) {
 	c.Next()
 }
 
-// limitTime gives the context of a request its deadline. An operation whose responses are cached does not use limitTime:
-// it sets the deadline after a cache miss (cacheUse.serve), because a cached response waits for nothing.
+// limitTime gives the context of a request its deadline. An operation whose responses are cached uses limitTime only if
+// even a cached response may wait for a server (API.waits). Otherwise the deadline is set after a cache miss
+// (cacheUse.serve).
 func limitTime(c *gin.Context) {
 	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
 	defer cancel()

@@ -14,7 +14,7 @@ const (
 	FailureBusy       Failure = "busy"        // another process held the lock for too long
 	FailureConflict   Failure = "conflict"    // a deadlock with another transaction, even after retries
 	FailureConnection Failure = "connection"  // the database server could not be reached
-	FailureReadOnly   Failure = "read_only"   // the file or its file system is read-only
+	FailureReadOnly   Failure = "read_only"   // the file, its file system or the server is read-only, or the user may not write
 	FailureIO         Failure = "io"          // the disk failed to read or write
 	FailureCorrupt    Failure = "corrupt"     // the file is damaged
 	FailureCannotOpen Failure = "cannot_open" // a file could not be opened, as with too many open files

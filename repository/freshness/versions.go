@@ -66,7 +66,8 @@ func (v *Versions) MaxAge(maxAge time.Duration) time.Duration {
 	return maxAge
 }
 
-// Age returns how long ago the last check that succeeded began. The numbers include all commits before it.
+// Age returns how long ago the last check that succeeded began. The numbers include all commits before it, except those
+// that PollChanges may miss (see engine.Database.PollInterval).
 func (v *Versions) Age() time.Duration {
 	last := v.checked.Load()
 	if last == nil {

@@ -63,9 +63,9 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 	return violations
 }
 
-// decodeParameter decodes the values of a parameter into a field. The field is a string, an int64, a pointer to one
-// of these, or a slice; the elements of a slice are separated by commas. decodeParameter returns the rule that the
-// values violate, or "".
+// decodeParameter decodes the values of a parameter into a field. The field is a string, an int64, a pointer to an
+// int64, or a slice of one of these; the elements of a slice are separated by commas. decodeParameter returns the rule
+// that the values violate, or "".
 func decodeParameter(values []string, field reflect.Value) (rule string) {
 	if len(values) > 1 {
 		return "must be given once"

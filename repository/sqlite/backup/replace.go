@@ -90,8 +90,9 @@ func (r *replacement) run(ctx context.Context) error {
 	return nil
 }
 
-// steps returns the steps of Replace. The process may be killed before and after each step. Each step
-// changes one thing, which the file system or SQLite does completely or not at all.
+// steps returns the steps of Replace. The process may be killed before and after each step. A step either
+// changes only the new store, before it is in place, or changes one thing, which the file system or SQLite
+// does completely or not at all.
 func (r *replacement) steps() []func(context.Context) error {
 	ifExists := func(step func(context.Context) error) func(context.Context) error {
 		return func(ctx context.Context) error {
