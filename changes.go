@@ -69,7 +69,8 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.D
 			err = changes.RemoveOld(ctx, retention)
 		}
 		if err == nil {
-			_, err = changes.Position(ctx) // Position returns what an earlier call has read: this call keeps that recent
+			// Position may return the position that its previous call has read. This call keeps that position recent.
+			_, err = changes.Position(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("cannot record or remove changes", zap.Error(err))

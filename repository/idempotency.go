@@ -59,14 +59,14 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 }
 
 // A claimClock is the clock by which claims expire. The clock of the machine may jump, so a claimClock adds
-// up how long this process runs. Between two settings it counts at most maxClaimGap. The newest claim
-// stores the time, so that all processes continue from it.
+// up how long this process runs. Each time it is set, it advances by the time since it was set last, but by
+// maxClaimGap at most. The newest claim stores the time, so that all processes continue from it.
 //
 // The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most. So a
 // claim expires only when IdempotencyTTL, maxClaimGap and claimInterval have counted, together 25 hours and
 // a minute. If claims are rare, that takes longer: with one claim a day 26 days, because 26 gaps of
-// maxClaimGap must count. If a request looks for a claim and stores none, it is possible that the gaps before
-// and after it do not count.
+// maxClaimGap must count. If a request sets the clock and stores no claim, the gaps before and after it may not
+// count: the next request sets the clock back to the newest claim.
 type claimClock struct {
 	now int64 // milliseconds
 	set time.Time

@@ -120,9 +120,10 @@ func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
 		otelgin.WithTracerProvider(provider),
 		otelgin.WithMeterProvider(noop.NewMeterProvider()),
 		otelgin.WithPropagators(propagation.TraceContext{}),
+		// The empty values replace those of otelgin, which may contain secrets or have any length.
 		otelgin.WithSpanStartOptions(trace.WithAttributes(
 			attribute.String("url.path", ""), attribute.String("user_agent.original", ""), attribute.String("http.request.method_original", ""),
-			attribute.String("server.address", ""), // the header Host
+			attribute.String("server.address", ""), // otelgin would use the header Host
 		)),
 	)
 }

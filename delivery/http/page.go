@@ -40,7 +40,7 @@ func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(co
 			return nil, err
 		}
 		page.position[0] = position
-		page.transient = position == "" && a.changes != nil // a follower needs a position, which later pages have
+		page.transient = position == "" && a.changes != nil // not cached, because later pages have a Changes-Position
 		return page, nil
 	})
 }

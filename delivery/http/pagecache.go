@@ -69,8 +69,8 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 }
 
 // useForRecord returns the cache for a request of a single record. With a database server it returns no cache, because
-// reading the versions takes as long as reading the record. (If the versions may be old, they are not read for each
-// request, but records are not cached then either.)
+// reading the versions takes as long as reading the record. (With repository.Options.MaxStaleness, not every request reads
+// the versions, but records are not cached then either.)
 func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
 	if c != nil && c.Remote {
 		return cacheUse{}

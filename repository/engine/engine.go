@@ -124,8 +124,8 @@ type Database interface {
 	// CheckSynchronous returns an error, with a message for the operator, if a commit does not wait until a
 	// standby has it, or if no standby is connected. An engine without standbys returns nil.
 	CheckSynchronous(ctx context.Context) error
-	// Failure returns what failed if the database caused err, so that the same statement may succeed later.
-	// For any other error it returns "".
+	// Failure returns what failed if the database caused err. The same statement may then succeed later. For
+	// any other error it returns "".
 	Failure(err error) Failure
 	// LastID returns the greatest id that a row of a table has ever had, or zero. It reads from pool.
 	LastID(ctx context.Context, pool gorm.ConnPool, table string) (int64, error)

@@ -39,8 +39,8 @@ func (c *call[R, C]) run(q *Queue[R, C]) {
 	c.exited = false
 }
 
-// expired reports whether the deadline has passed or the context has ended. A call that waited until the
-// deadline may return a moment before the context ends.
+// expired reports whether the deadline has passed or the context has ended. If Begin has waited until the
+// deadline, it may return a moment before the context ends.
 func (c *call[R, C]) expired() bool {
 	deadline, limited := c.ctx.Deadline()
 	return c.ctx.Err() != nil || limited && time.Until(deadline) <= 0

@@ -37,7 +37,8 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 // If the page has statuses, the query reads the rows of each status through an index that begins with the
 // status. PostgreSQL assumes that a status is spread evenly. If the query were ordered by id alone, it
 // would use the primary key and read rows of other statuses until it has found enough, possibly the whole
-// table.
+// table. So the condition compares (status, id) and then excludes other statuses: with status = …, PostgreSQL
+// would drop the status from the order.
 func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args []any) {
 	behind, upTo, status := " > ", " <= ", rows.Status+", "
 	if rows.Newest {

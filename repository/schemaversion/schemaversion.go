@@ -49,9 +49,10 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 // in goose_db_version. TakeOver leaves the rows of a host program there.
 //
 // If a host program has no rows there, TakeOver adds the version 99999. Because of it, earlier programs
-// reject the store as newer. It is greater than the sequential numbers of the migrations of a host program,
-// so that goose does not skip them, but less than numbers that are timestamps. Until that row is deleted,
-// goose rejects sequential migrations of a host program as missing.
+// reject the store as newer. It is greater than the sequential numbers of the migrations of a host program:
+// goose would skip a migration with the same number. It is less than numbers that are timestamps, because
+// goose rejects migrations with lesser numbers as missing. Until that row is deleted, goose therefore rejects
+// sequential migrations of a host program.
 func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

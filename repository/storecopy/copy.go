@@ -47,8 +47,8 @@ type Table struct {
 // records of the target and compares them with the source.
 //
 // If Copy returns an error with Result.Started, or if the process is killed, the target is an unfinished
-// copy of the source. repository.Open rejects it. Another Copy from the same source, by the name of its
-// engine, deletes the records of the target and begins anew.
+// copy of the source. repository.Open rejects it. Another Copy from a source with the same name
+// (Engine.String) deletes the records of the target and begins anew.
 func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result, err error) {
 	source, err := from.Open(ctx, engine.Options{NoMigration: true, MaxOpenConns: 1, Exclusive: !o.Snapshot})
 	if errors.Is(err, engine.ErrInUse) {

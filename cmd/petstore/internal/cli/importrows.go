@@ -93,7 +93,7 @@ type rejectedRow struct {
 	Row  string `json:"row"`
 }
 
-// isRejected reports whether a row is a rejectedRow. Then the user imports the file of --rejects itself.
+// isRejected reports whether a row is a rejectedRow: the input is then a file that --rejects has written.
 func isRejected(row []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(row))
 	decoder.DisallowUnknownFields()

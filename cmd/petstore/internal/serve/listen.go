@@ -76,7 +76,7 @@ func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
 	var listenConfig net.ListenConfig
 	listener, err := listenConfig.Listen(ctx, "unix", path)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		if file, err := os.Lstat(path); err == nil && file.Mode().Type() != fs.ModeSocket { // any file refuses connections
+		if file, err := os.Lstat(path); err == nil && file.Mode().Type() != fs.ModeSocket { // such a file refuses connections, too
 			return nil, errors.New("the file is not a socket: name another path")
 		}
 		conn, dialErr := new(net.Dialer).DialContext(ctx, "unix", path)
