@@ -99,8 +99,8 @@ func TestImportsFollowTheLayers(t *testing.T) {
 }
 
 // ofTests matches packages for tests, driver matches database drivers, and engine matches the packages that
-// may import drivers. So an embedder links only the engines that it imports. cmd/bench imports drivers for
-// its reference servers.
+// may import drivers. No other package may import a driver, so that an embedder links only the drivers of
+// the engines that it imports.
 var (
 	ofTests = regexp.MustCompile(`(^internal/test/|^repository/.*test$)`)
 	driver  = regexp.MustCompile(`^(gorm\.io/driver/|.*sqlite|.*/pgx|.*lib/pq)`)

@@ -116,7 +116,7 @@ func block(t *testing.T, s *repository.Store) (release func()) {
 	})
 }
 
-// begin calls InTx in a goroutine and waits until the function runs. It returns the channel of the result.
+// begin calls InTx in a goroutine and waits until Waiting counts the call. It returns the channel of the result.
 func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 	before := s.Waiting()
 	result := make(chan error, 1)

@@ -109,8 +109,9 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestPositionOfACachedPageIsKept expects that the changes after the position of a cached page are kept.
-// When the clock jumps ahead, changes could be removed that a follower would read next.
+// TestPositionOfACachedPageIsKept lets the clock jump ahead, so that the changes after the position of a
+// cached page are removed. The page must then be sent with a newer position, after which a follower can
+// read.
 func TestPositionOfACachedPageIsKept(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)

@@ -82,7 +82,7 @@ func (p *page) wantFit(width int64) {
 }
 
 // recordProblems records the errors that the console and the network panel of the browser show, except
-// error responses of the API and requests to other servers.
+// error responses of the API. It also records requests to other servers.
 func (p *page) recordProblems(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:

@@ -92,8 +92,8 @@ func (s *server) follow(ctx context.Context, t *testing.T, key string, changes i
 }
 
 // wantOthersAsFast measures the 99th percentile of other clients, alone and beside an attack, in turns. The
-// median beside the attack may be twice the median alone, or 10 ms. After the attack, the server must
-// release the resources that it used.
+// median beside the attack may be twice the median alone, or 10 ms (1 s with -short). After the attack, the
+// server must release the resources that it used.
 func (s *server) wantOthersAsFast(t *testing.T, attack func(context.Context, *testing.T, *server)) {
 	t.Helper()
 	l := newLoad(t)

@@ -155,7 +155,7 @@ func (p podman) run(t *testing.T, args ...string) string {
 	return string(stdout)
 }
 
-// log returns the standard error of the container petstore.
+// log returns the output of the container petstore, with its standard error.
 func (p podman) log(t *testing.T) string {
 	t.Helper()
 	output, err := p.command(t, "logs", "petstore").CombinedOutput()
