@@ -119,7 +119,7 @@ func TestErrorsAndExplanationsHideSecrets(t *testing.T) {
 	}
 }
 
-// TestFileMustBeAConfiguration has the unknown settings in a file.
+// Unknown settings in a file are tested in TestFileMustBeAConfiguration.
 func TestUnknownSettingsAreRejected(t *testing.T) {
 	const list = "no such setting; petstore config lists all"
 	for name, remedy := range map[string]string{

@@ -86,7 +86,7 @@ database:
 	}
 }
 
-// TestValuesAreCheckedByTheirRules has the texts that are no durations.
+// Texts that are no durations are tested in TestValuesAreCheckedByTheirRules.
 func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{

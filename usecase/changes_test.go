@@ -19,7 +19,7 @@ func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
 	must[bool](t)(s.changes.Begin(t.Context()))
 	s.addPets(t, 1500)
 	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Changes.End(ctx) // an interrupted End, too, leaves 500 changes
+		_, err := r.Changes.End(ctx) // removes one batch and leaves 500 changes, as an interrupted End does
 		return err
 	}))
 	if !must[bool](t)(s.changes.Begin(t.Context())) || must[bool](t)(s.changes.Begin(t.Context())) {

@@ -289,7 +289,8 @@ func TestRequestHasSpanInTraceOfCaller(t *testing.T) {
 	t.Parallel()
 	s, exporter := newTracedServer(t)
 	s.expect(t, postPet(newRex, traceparent), created(""))
-	s.expect(t, get("/v1/store/orders?petId=1", traceparent), ok("")) // on PostgreSQL, a query that several requests share belongs to no request
+	// No other request shares this query. On PostgreSQL, the span of a shared query belongs to no request.
+	s.expect(t, get("/v1/store/orders?petId=1", traceparent), ok(""))
 	names := map[string]string{parentSpan: "the caller"}
 	for _, span := range exporter.GetSpans() {
 		names[span.SpanContext.SpanID().String()] = span.Name

@@ -113,8 +113,8 @@ func TestAcceptSelectsEvents(t *testing.T) {
 	}
 }
 
-// The context of a middleware is derived from a context with the deadline of the request. A write deadline
-// ends an HTTP/2 stream also while nothing is sent.
+// The API sets the deadline of a request before the middleware of the host runs. So the context that the
+// middleware sets has this deadline, too. A write deadline ends an HTTP/2 stream also while nothing is sent.
 func TestStreamOutlivesDeadlines(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, s *testServer){
@@ -227,7 +227,9 @@ func TestBacklogOfACallerIsPaced(t *testing.T) {
 	s.createPets(t, newPets(1600, "")...)
 	key := newKey(t, s.keys, "")
 	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
-		for range 3 { // the first stream sends a page, and another one in its turn; the others send one page
+		// Each stream sends its first page at once, and its second page when the limit allows it. The limit
+		// allows one page per hour, so only the first stream sends a second page.
+		for range 3 {
 			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
 		}
 		nearlyThere := s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+500), acceptEvents, header))

@@ -112,7 +112,7 @@ var querySeeds = []string{
 	"sort=-id&status=sold,none&categoryId=-1&limit=3&after=90",
 	"sort=", "sort=name", "sort=id&sort=-id", "sort=ID", "sort=%2Did", "sort=-id&petId=2&limit=5", "sort=-id&status=placed,cancelled&petId=2&limit=5",
 	"categoryId=-9223372036854775808", "categoryId=-9223372036854775809", "categoryId=7&categoryId=7", "categoryId=7&petId=x",
-	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
+	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several errors
 	"status=%", "status=%4", "limit=%zz", "x=%zz", "%zz=1", "x=%", "a;b", "limit=5;status=sold", "x=a;b", "%00=1", "\xff", // malformed
 }
 

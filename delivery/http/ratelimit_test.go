@@ -64,8 +64,8 @@ func TestRateLimitCountsRequestsOfEachCaller(t *testing.T) {
 	series := s.scrape(t)
 	maps.DeleteFunc(series, func(name, _ string) bool { return !strings.Contains(name, "key_id") })
 	want := map[string]string{
-		`petstore_http_deprecated_requests_total{key_id="1"}`:   "3", // also after the removal
-		`petstore_http_deprecated_requests_total{key_id="2"}`:   "1", // also above the rate limit
+		`petstore_http_deprecated_requests_total{key_id="1"}`:   "3", // requests after the sunset count, too
+		`petstore_http_deprecated_requests_total{key_id="2"}`:   "1", // a request above the rate limit counts, too
 		`petstore_http_rate_limited_requests_total{key_id="2"}`: "4",
 	}
 	if diff := cmp.Diff(want, series); diff != "" {

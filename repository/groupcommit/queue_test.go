@@ -175,7 +175,7 @@ func (q *testQueue) doTogether(t *testing.T, functions ...txFunc) (results []err
 	return results
 }
 
-// wantQueueError expects an error that a function did not return.
+// wantQueueError expects an error of the queue, not of a function. It must wrap want.
 func wantQueueError(t *testing.T, err, want error) {
 	t.Helper()
 	if _, ofQueue := errors.AsType[*groupcommit.Error](err); !ofQueue || !errors.Is(err, want) {

@@ -23,7 +23,9 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, stores...)
 		check(t, stores[0].InTx(t.Context(), adding("Rex")))
 		var inserted [][2]uint64
-		for _, store := range stores { // a transaction also reads the numbers of the database; the caches do not use what it reads
+		// Each transaction also reads the versions in the database. The caches do not use what it reads, so
+		// Versions must still increase.
+		for _, store := range stores {
 			check(t, store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 				inserted = append(inserted, versionsOf(t, store)...)
 				return nil

@@ -265,7 +265,8 @@ func TestCopyConnectsAgain(t *testing.T) {
 // A suspended petstore, for example after Ctrl-Z, does not read what the server sends.
 func TestSuspendedCopyContinues(t *testing.T) {
 	t.Parallel()
-	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of other addresses may be in use
+	// The server listens on port 5432. The address is random, because the port may be in use on other addresses.
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 	own := postgrestest.Start(t, "listen_addresses="+address)
 	socket := create(t, own.NewDatabase(t),
 		[]string{"INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)"})

@@ -46,7 +46,8 @@ func wantPet(t *testing.T, s Store, want domain.Pet) {
 	testkit.Equal(t, "Get", want, got, err)
 }
 
-// petsAreCreatedTogether adds more pets than one statement can have, with 32,766 variables on SQLite.
+// petsAreCreatedTogether adds more pets than one statement can insert. On SQLite, a statement has at most
+// 32,766 variables.
 func petsAreCreatedTogether(t *testing.T, s Store) {
 	statuses := []domain.PetStatus{domain.PetAvailable, "", domain.PetSold, domain.PetPending}
 	news := make([]domain.NewPet, 11_003)

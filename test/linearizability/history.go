@@ -188,7 +188,7 @@ func (h *History) Len() int {
 // Unavailable returns the number of responses with 503.
 func (h *History) Unavailable() int { return h.Since(h.begin).Counts().Unavailable }
 
-// String returns how many operations the history has.
+// String returns the number of operations, of pages that were not modified, and of requests by outcome.
 func (h *History) String() string {
 	notModified := 0
 	for _, op := range h.operations {

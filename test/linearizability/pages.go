@@ -97,7 +97,7 @@ func (h *History) shown() shown {
 			continue
 		}
 		for shelf, seen := range s.seenOn(page) {
-			if page.Query.Limit == noLimit { // its animals and orders were read at one moment
+			if page.Query.Limit == noLimit { // all records of the store, read at one moment
 				stored[shelf], all = append(stored[shelf], seen...), page
 			} else {
 				s.observations[shelf] = append(s.observations[shelf], observation{page, seen})

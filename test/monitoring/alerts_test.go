@@ -68,7 +68,7 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 }
 
 // useEveryOperation sends requests to every operation until ctx ends. Some of them are rejected, also by the
-// rate limit. The requests of the first seconds are enough to sell animals.
+// rate limit. In the first seconds, enough requests succeed that animals are sold.
 func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
 	for i := 1; ctx.Err() == nil; i++ {
 		order := fmt.Sprintf("/v1/store/orders/%d", i)
