@@ -109,10 +109,10 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestPositionOfACachedPageIsKept lets the clock jump ahead, so that the changes after the position of a
+// TestCachedPageGetsANewPositionWhenItsOwnIsRemoved lets the clock jump ahead, so that the changes after the position of a
 // cached page are removed. The page must then be sent with a newer position, after which a follower can
 // read.
-func TestPositionOfACachedPageIsKept(t *testing.T) {
+func TestCachedPageGetsANewPositionWhenItsOwnIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.createPets(t, newPets(3, "")...)
