@@ -49,7 +49,8 @@ type Options struct {
 	// must be quick, have no effect, and not call the service.
 	Validate domain.PetRule
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
-	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.
+	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys. New sets
+	// WithoutChanges.
 	Document docs.Options
 }
 
@@ -178,7 +179,7 @@ func (s *Service) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) error {
 // BasePath returns the path under which the API is mounted, or "" before Mount.
 func (s *Service) BasePath() string { return s.api.BasePath() }
 
-// Document returns Options.Document, for package swagger.
+// Document returns Options.Document with the values that New has set, for package swagger.
 func (s *Service) Document() docs.Options { return s.document }
 
 // API returns the API, for a host that uses its middleware and its error responses for other routes.

@@ -99,8 +99,8 @@ type Options struct {
 	// CacheBytes is the approximate size of the cache of encoded pages: 16 MiB when zero, no cache when negative. A page
 	// is a page of a list, a single record or the inventory.
 	// Versions returns numbers that increase with the commits to the store (see repository.Store.Versions); they show
-	// whether a cached page is stale. If Versions is nil or returns an error, the cache is not used. Changes requires
-	// Versions, too.
+	// whether a cached page is stale. If Versions is nil, the cache is not used. If Versions returns an error, only
+	// stale pages are used (see StaleIfUnavailable). Changes requires Versions, too.
 	CacheBytes int64
 	Versions   func(context.Context) (added, changed uint64, err error)
 	// Remote says whether Versions and Keys may wait for a database server. If so, every request has a deadline from its
@@ -108,7 +108,8 @@ type Options struct {
 	// unless Authenticate is set.
 	Remote bool
 	// StaleIfUnavailable is how long cached pages are sent while Versions returns an error (stale-if-error, RFC 5861,
-	// section 4). Such a response has the header Age and no ETag. When zero, the response is an error instead.
+	// section 4). Such a response has the header Age and no ETag. When zero, the page is read from the store, and the
+	// response is an error if that fails, too.
 	// StaleIfUnavailable requires VersionsAge, which returns how long the numbers may have missed commits (see
 	// repository.Store.VersionsAge).
 	StaleIfUnavailable time.Duration

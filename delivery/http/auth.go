@@ -24,6 +24,7 @@ import (
 //
 //	401   a domain.Error with a Code and the Kind domain.ErrUnauthenticated; also an empty name without an error
 //	403   a domain.Error with a Code and the Kind domain.ErrForbidden
+//	503   a domain.Error with a Code and the Kind domain.ErrUnavailable
 //	500   an error that is not a domain.Error with a Code
 //
 // A 401 has no WWW-Authenticate, unless the Authenticator sets it with c.Header. An Authenticator may return a name

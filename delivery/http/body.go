@@ -26,8 +26,8 @@ const (
 	discardTimeout = 2 * time.Second
 )
 
-// setReadDeadline sets the deadline for reading the body of a request, unless the ReadTimeout of the server is at
-// most the timeout of a request.
+// setReadDeadline sets the deadline for reading the body of a request. It does nothing if the server has a ReadTimeout
+// that is not longer than the timeout of a request.
 func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 	server, _ := c.Request.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.ReadTimeout <= 0 || server.ReadTimeout > a.timeout {
@@ -61,7 +61,7 @@ func discardBody(c *gin.Context) {
 		}
 		_, err := io.CopyN(io.Discard, c.Request.Body, maxDiscard)
 		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // net/http closes the body when it sends a long response
-			_ = control.SetReadDeadline(time.Time{}) // for the same reason as in readBody
+			_ = control.SetReadDeadline(time.Time{}) // net/http reads on in order to detect a disconnect: without a deadline
 		}
 	}
 }

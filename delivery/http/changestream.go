@@ -262,8 +262,8 @@ func (s *changeStreams) next(stream *changeStream, position int64) <-chan struct
 	return s.committed
 }
 
-// read reads the changes after a position. Concurrent calls share a read. No call shares a read that began before the
-// last commit.
+// read reads the changes after a position. Concurrent calls with the same position share a read. No call shares a read
+// that began before the last commit that poll has seen.
 func (s *changeStreams) read(after int64) (*changeEvents, error) {
 	s.mu.Lock()
 	key := fmt.Sprint(s.commits, after)

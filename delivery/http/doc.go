@@ -6,7 +6,7 @@
 //
 // The files:
 //
-//	api.go, routes.go                  the API and its options, its routes, mounting it, the removal of getPet
+//	api.go, routes.go                  the API and its options, its routes, mounting it, the headers of the deprecated getPet
 //	middleware.go, requeststate.go     the middleware of every request, its state and its deadline
 //	auth.go, ratelimit.go              authentication, rate limit
 //	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)

@@ -67,7 +67,7 @@ func (v *Versions) MaxAge(maxAge time.Duration) time.Duration {
 }
 
 // Age returns how long ago the last check that succeeded began. The numbers include all commits before it, except those
-// that PollChanges may miss (see engine.Database.PollInterval).
+// that PollChanges may miss (see engine.Database.PollInterval). Before a check has succeeded, Age returns the longest Duration.
 func (v *Versions) Age() time.Duration {
 	last := v.checked.Load()
 	if last == nil {

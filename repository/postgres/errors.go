@@ -121,7 +121,7 @@ var refusals = map[string]string{
 	"57P03": "the server is starting or stopping: try again when it has started",
 }
 
-// withRemedy returns an error of open as one line with the cause and, if it is known, the remedy.
+// withRemedy returns an error of the database as one line with the cause and, if it is known, the remedy.
 func withRemedy(err error) error {
 	for _, known := range []error{errReadOnly, errNotSynchronous, errPooled, errCopying, engine.ErrInUse} {
 		if errors.Is(err, known) {

@@ -102,8 +102,8 @@ func otherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 	return tables, err
 }
 
-// migrate migrates the schema if that is allowed, and rejects a schema that is newer than this program
-// supports. Processes that start at the same time wait for each other.
+// migrate migrates the schema if that is allowed. Otherwise it rejects an older schema. It always rejects a
+// schema that is newer than this program supports. Processes that start at the same time wait for each other.
 func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
 	if exists {
 		version, err := schemaversion.Read(ctx, pool, goose.DialectPostgres)

@@ -34,11 +34,12 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 // selectPage returns the query of a page, and its arguments. id is the SQL expression for the id after
 // which the page begins, with the arguments idArgs.
 //
-// If the page has statuses, the query reads the rows of each status through an index that begins with the
-// status. PostgreSQL assumes that a status is spread evenly. If the query were ordered by id alone, it
-// would use the primary key and read rows of other statuses until it has found enough, possibly the whole
-// table. So the condition compares (status, id) and then excludes other statuses: with status = …, PostgreSQL
-// would drop the status from the order.
+// If the page has statuses, the query reads the rows of each status separately, through an index that has
+// the status before the id. (Only the orders of one animal have no such index.) PostgreSQL assumes that a
+// status is spread evenly. If the query were ordered by id alone, it would use the primary key and read
+// rows of other statuses until it has found enough, possibly the whole table. So the condition compares
+// (status, id) and then excludes other statuses: with status = …, PostgreSQL would drop the status from
+// the order.
 func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args []any) {
 	behind, upTo, status := " > ", " <= ", rows.Status+", "
 	if rows.Newest {

@@ -18,7 +18,7 @@ import (
 
 func (*database) Failure(err error) engine.Failure { return storefile.Failure(err) }
 
-// withRemedy returns an error of open as one line with the cause and, if it is known, the remedy.
+// withRemedy returns an error of the database as one line with the cause and, if it is known, the remedy.
 func withRemedy(err error, path string) error {
 	for _, cause := range []error{storefile.Code(err), systemError(err, path)} {
 		if line, known := remedies[cause]; known {

@@ -55,7 +55,7 @@ type database struct {
 
 	mu           sync.Mutex // locked while something uses the writer, such as a transaction
 	watcher      *time.Timer
-	committed    time.Time // when the last transaction ended
+	committed    time.Time // when the last transaction was committed, or the store was opened
 	safeVersion  int64     // the data_version at the last Check without an error
 	commitFailed bool      // a commit failed, and was not durably overwritten yet, see overwriteFailedCommit
 	walSaved     bool      // the commits of a removed WAL were saved; the transaction that saved them stays open

@@ -42,9 +42,9 @@ type Table struct {
 	SHA256 [32]byte
 }
 
-// Copy copies all records of the store from, with their ids, to the store to. It creates the target, which
-// must be missing or empty, and which no other process may have open. Before it returns, it reads all
-// records of the target and compares them with the source.
+// Copy copies all records of the store from, with their ids, to the store to. It does not copy the
+// recorded changes. It creates the target, which must be missing or empty, and which no other process may
+// have open. Before it returns, it reads all records of the target and compares them with the source.
 //
 // If Copy returns an error with Result.Started, or if the process is killed, the target is an unfinished
 // copy of the source. repository.Open rejects it. Another Copy from a source with the same name

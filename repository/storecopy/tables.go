@@ -18,8 +18,8 @@ type copiedTable struct {
 	key     string // the columns of the primary key
 }
 
-// copiedTables are all tables with records. A row refers only to rows of tables that are earlier in the
-// list.
+// copiedTables are all tables with records, except the recorded changes. A row refers only to rows of
+// tables that are earlier in the list.
 var copiedTables = []copiedTable{
 	{"pets", "id, name, category_id, status", "id"},
 	{"orders", "id, pet_id, status, created_at, updated_at", "id"},

@@ -26,9 +26,9 @@ type Timeouts struct {
 	// Delay is how long the server still accepts connections after the shutdown has begun, so that load balancers notice
 	// it. Connections that arrive just when the listener closes are reset.
 	Delay time.Duration
-	// Shutdown is how long running requests may take after the listener was closed. It must exceed 6.6 seconds: net/http
-	// treats a new connection without a request as busy for up to 6 seconds, and looks for idle connections about twice a
-	// second.
+	// Shutdown is how long running requests may take after the listener was closed. If it is not longer than 6.6 seconds,
+	// Serve may return an error although no request is running: net/http treats a new connection without a request as
+	// busy for up to 6 seconds, and looks for idle connections about twice a second.
 	Shutdown time.Duration
 }
 

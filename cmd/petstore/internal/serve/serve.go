@@ -182,7 +182,7 @@ func serverTimeouts(s config.Server) server.Timeouts {
 	}
 }
 
-// forcedExitLogTime is how long before a forced exit it is logged, so that the line is written before the process exits.
+// forcedExitLogTime is how long before the limit a forced exit is logged, so that the line is written before the exit.
 const forcedExitLogTime = 200 * time.Millisecond
 
 // limitShutdown exits the process when ShutdownDelay and ShutdownTimeout have passed since ctx ended, even if a goroutine

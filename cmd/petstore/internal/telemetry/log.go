@@ -139,7 +139,7 @@ func (w *logWriter) flush() {
 	w.writing <- lines
 }
 
-// take returns the buffered lines, and a line about dropped lines if there are any. It makes empty the new buffer.
+// take returns the buffered lines, and a line about dropped lines if there are any. Later lines are buffered in empty.
 func (w *logWriter) take(empty *bytes.Buffer) *bytes.Buffer {
 	w.mu.Lock()
 	lines, dropped := w.buffered, w.unreported

@@ -18,8 +18,9 @@ import (
 // traceFlushTimeout is the maximum time that flush waits for the collector.
 const traceFlushTimeout = 5 * time.Second
 
-// NewTracerProvider returns a provider that exports spans to the OTLP collector at endpoint. flush exports the last
-// spans. If endpoint is empty, the provider is nil. Errors of the export are logged.
+// NewTracerProvider returns a provider that exports spans to the OTLP collector at endpoint. An endpoint without a path
+// gets the path /v1/traces. flush exports the last spans. If endpoint is empty, the provider is nil. Errors of the export
+// are logged.
 func NewTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
 	if endpoint == "" {
 		return nil, func() {}, nil
