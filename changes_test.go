@@ -61,8 +61,8 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 	})
 }
 
-// Follow also passes the changes of another process, and the changes of a transaction that no operation makes,
-// such as an import.
+// Follow also passes the changes that another process makes, and the changes of a transaction that is not an
+// operation of Pets or Orders, such as a transaction of an import.
 func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/repository"
 )
 
-// calls are a call of each kind.
+// calls has reads of pets, orders and keys, and InTx and Ping, by name.
 var calls = map[string]func(context.Context, *repository.Store) error{
 	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
 	"pets.List": func(ctx context.Context, s *repository.Store) error {

@@ -110,9 +110,9 @@ type flushMarker struct{ gin.ResponseWriter }
 func (w flushMarker) Flush()                      { _, _ = w.WriteString("flushed"); w.ResponseWriter.Flush() }
 func (w flushMarker) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// If the server does not read the body, a client that sends the body before it reads the response gets a
-// connection reset. A TimeoutHandler has no read deadlines. net/http would send 100 Continue when the body
-// is read.
+// The server reads and discards a part of the body. Otherwise a client that sends the body before it reads the
+// response would get a connection reset. There are two exceptions. Behind a TimeoutHandler, a read cannot have a
+// deadline. After Expect: 100-continue, a read would make net/http send 100 Continue.
 func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	const discarded = 16 << 20
@@ -149,7 +149,8 @@ func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
 	}
 }
 
-// After the end of a body, net/http continues to read, to detect a disconnect.
+// After the end of a body, net/http continues to read, to detect a disconnect. If the read deadline of the
+// discard stayed set, this read would fail, and the context of the request would end.
 func TestDiscardLeavesNoDeadlineToAHost(t *testing.T) {
 	t.Parallel()
 	s, ended := newUnstartedServer(t), make(chan bool, 1)

@@ -52,7 +52,7 @@ func increases(v *freshness.Versions, fn func()) engine.Changes {
 	return engine.Changes{Added: addedAfter > added, Changed: changedAfter > changed, Keys: v.Keys() > keys}
 }
 
-// allChanges are each kind of change, none and all.
+// allChanges has no change, one change of each kind, and all changes at once.
 var allChanges = []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}, engine.AllChanges}
 
 // Until a commit has ended, its changes may or may not be visible, so no cache entry is fresh.

@@ -59,7 +59,7 @@ func TestStoppedOrDemotedServerIsUnavailable(t *testing.T) {
 	}
 }
 
-// A transaction waits. A request that reads does not.
+// A read fails when its deadline expires. A transaction without a deadline waits until the server continues.
 func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 	t.Parallel()
 	_, store, dsn := openOwn(t, repository.Options{})
@@ -148,7 +148,7 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 	wantPets(t, store, 1)
 }
 
-// pgx closes the connection of a query that is interrupted.
+// pgx closes the connection of a query that is interrupted. So the query of a cancelled request continues.
 func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// Each reader uses its own store, as a process of its own does.
+// Each store stands for a process. Only the first store commits changes.
 func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 	t.Parallel()
 	stores := openProcesses(t, 3)

@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
-// If a folder is in the place of the WAL, no file can be opened, although the disk returns no error.
+// If a folder is in the place of the WAL, SQLite cannot open the store, although the disk returns no error.
 func TestRemedyIsThatOfTheCause(t *testing.T) {
 	t.Parallel()
 	intact, withFolder := sqlitetest.NewStoreWithPet(t), sqlitetest.NewPath(t)

@@ -19,8 +19,8 @@ import (
 // callers is the number of concurrent callers in the tests of RunShared.
 const callers = 64
 
-// RunShared runs the tests of several stores on one database, as several processes have. open returns n
-// stores on a new empty database.
+// RunShared runs the tests in which several stores use one database. Each store stands for a process. open
+// returns n stores on a new empty database.
 func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	t.Run("pages are complete while others write", func(t *testing.T) {
 		t.Parallel()

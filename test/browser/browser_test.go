@@ -203,8 +203,8 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 	}
 }
 
-// TestOperationThatIsClosedGetsNoFocusInABrowser opens an operation with a key and closes it before its
-// Execute is enabled. Then it opens another operation.
+// TestOperationThatIsClosedGetsNoFocusInABrowser enters the API key, so that the page opens an operation. It
+// closes the operation before Execute is enabled. Then it opens another operation.
 func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 	s := harness.Start(t, t.TempDir())
 	p := openPage(t, s.URL)

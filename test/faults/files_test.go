@@ -75,8 +75,8 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 	}
 }
 
-// wantNoWrongData adds animals for a second and expects that all are refused. Meanwhile it lists them: a
-// list has only animals that clients have sent, or is refused.
+// wantNoWrongData sends requests for a second and expects that no write is acknowledged. Then it lists
+// the animals: a list has only animals that clients have sent, or is refused.
 func (s *server) wantNoWrongData(t *testing.T) {
 	t.Helper()
 	l := newLoad(t)

@@ -45,8 +45,8 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 	}
 }
 
-// TestStreamsOfTheOldestChangesDoNotSlowDownOthers lets a client with a key that may only read follow from
-// the oldest change. When it has all changes, it begins again.
+// TestStreamsOfTheOldestChangesDoNotSlowDownOthers reads several streams from the oldest change, all with one
+// key that may only read. A stream that has sent all changes is requested again.
 func TestStreamsOfTheOldestChangesDoNotSlowDownOthers(t *testing.T) {
 	for _, streams := range []int{2, 10} {
 		t.Run(fmt.Sprint(streams), func(t *testing.T) {

@@ -106,7 +106,8 @@ func useAllDescriptors(t *testing.T) (release func()) {
 	}
 }
 
-// inTransaction calls change in a transaction that must fail. No poll can find the file half changed then.
+// inTransaction calls change in a transaction that must fail. The checks between transactions do not run
+// meanwhile, so none of them finds the file half changed.
 func inTransaction(t *testing.T, s *repository.Store, want error, change func()) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {

@@ -33,7 +33,7 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 	sqlitetest.WantPets(t, path, 2)
 }
 
-// A killed Replace has left the second name.
+// A killed Replace may leave a second name of the file. Open removes it, but no other second name.
 func TestOpenRemovesOnlySecondNameOfReplace(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewStoreWithPet(t)

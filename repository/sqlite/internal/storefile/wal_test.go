@@ -171,7 +171,7 @@ func openOther(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-// While a read that began before goes on, SQLite cannot write all commits to the file.
+// SQLite cannot write a commit to the file while a read that began before the commit goes on.
 func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
