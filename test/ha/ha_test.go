@@ -123,7 +123,7 @@ func (s *service) clients(t *testing.T) *linearizability.Clients {
 	c := &linearizability.Clients{
 		History: linearizability.NewHistory(), URLs: []func() string{func() string { return s.url }}, Key: s.key, Seed: harness.Rand(t).Uint64(),
 	}
-	c.History.Uncertain = true
+	c.History.Uncertain, c.History.Proxied = true, true
 	return c
 }
 

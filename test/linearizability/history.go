@@ -57,6 +57,9 @@ type Operation struct {
 	Call   time.Duration `json:"call"`   // when the request was sent, minus the Age of a stale page; 0 is the beginning of the history
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
 	Stale  bool          `json:"stale,omitempty"`
+	// Proxied is whether a proxy may have sent the request to a second process, because the first one died. nginx
+	// does so if the method is idempotent, so for the writes only with DELETE.
+	Proxied bool `json:"proxied,omitempty"`
 	Response
 }
 
@@ -146,6 +149,8 @@ type History struct {
 	// SharedFile is whether the processes share an SQLite file. If they do, a read may miss commits of
 	// other processes for maxStaleness. It never misses acknowledged commits of its own process.
 	SharedFile bool `json:"sharedFile"`
+	// Proxied is whether the clients use a proxy, see Operation.Proxied.
+	Proxied bool `json:"proxied,omitempty"`
 	// Uncertain is whether a write with a 503 may have been committed, because the disk or the database
 	// server fails.
 	Uncertain bool `json:"uncertain"`

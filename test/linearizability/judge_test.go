@@ -267,7 +267,14 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			counted(2, tally{}),
 		),
 
-		"removed":                        possible(add2, remove2, got(2, 2, "").code(petNotFound).at(11, 12), remove2.code(petNotFound).at(13, 14)),
+		"removed":              possible(add2, remove2, got(2, 2, "").code(petNotFound).at(11, 12), remove2.code(petNotFound).at(13, 14)),
+		"not found, but there": impossible(add2, remove2.code(petNotFound)),
+		"not found, by a proxy": possible(
+			add2, remove2.code(petNotFound).where(func(o *Operation) { o.Proxied = true }), got(2, 2, "").code(petNotFound).at(11, 12),
+		),
+		"not found, by a proxy, and there": impossible(
+			add2, remove2.code(petNotFound).where(func(o *Operation) { o.Proxied = true }), got(2, 2, "available").at(11, 12),
+		),
 		"removed, and there":             impossible(add2, remove2, got(2, 2, "available").at(11, 12)),
 		"removed twice":                  impossible(add2, remove2, remove2.at(13, 14)),
 		"removed and sold":               impossible(add2, remove2, ordered(2, 2, 2).at(9, 12)),

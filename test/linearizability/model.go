@@ -139,7 +139,7 @@ func (a *animalState) remove(op *Operation) bool {
 	case a.isOrdered():
 		return op.Code == petOrdered
 	}
-	a.removed = op.Code == ok || op.Code == ""
+	a.removed = op.Code == ok || op.Code == "" || op.Code == petNotFound && op.Proxied // the second process found nothing
 	return a.removed
 }
 

@@ -129,6 +129,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 			time.Sleep(time.Millisecond)
 		}
 	}
+	op.Proxied = c.History.Proxied
 	op.Call = c.History.now()
 	response, text, err := c.do(method, url+path, body, header) //nolint:bodyclose // do closes it
 	op.Return = c.History.now()
