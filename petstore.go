@@ -156,7 +156,7 @@ func (o *Options) rules() (rules []domain.PetRule) {
 	return rules
 }
 
-// withoutKeys returns d with the defaults for a host that replaces the authentication by API keys.
+// withoutKeys returns d with the defaults for a host that authenticates requests itself (see rest.Options.Authenticate).
 func withoutKeys(d docs.Options) docs.Options {
 	if d.SecurityScheme == nil {
 		d.SecurityScheme = map[string]any{"type": "http", "scheme": "bearer"}

@@ -75,9 +75,9 @@ func (c changes) Begin(ctx context.Context, at time.Time) (bool, error) {
 	return false, c.update(ctx, map[string]any{"active": 1, "kept_after": begin})
 }
 
-// maxGap is the maximum of the random number that Begin adds to the first position of a recording. Because of this number, two
-// recordings that continue the same backup do not use the same positions, even if a clock was wrong. In JavaScript, the
-// positions of about 6,500 recordings are exact numbers.
+// maxGap is the maximum of the random number that Begin adds to the first position of a recording. Because of this number, a
+// store and a restored backup of it do not use the same positions, even if a clock was wrong. JavaScript represents positions
+// up to 2^53 exactly, which is enough for about 6,500 recordings.
 const maxGap = 1 << 40
 
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {

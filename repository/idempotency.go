@@ -63,10 +63,10 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 // maxClaimGap at most. The newest claim stores the time, so that all processes continue from it.
 //
 // The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most. So a
-// claim expires only when IdempotencyTTL, maxClaimGap and claimInterval have counted, together 25 hours and
-// a minute. If claims are rare, that takes longer: with one claim a day 26 days, because 26 gaps of
-// maxClaimGap must count. If a request sets the clock and stores no claim, the gaps before and after it may not
-// count: the next request sets the clock back to the newest claim.
+// claim expires only when the clock has advanced by IdempotencyTTL, maxClaimGap and claimInterval, together
+// 25 hours and a minute. If claims are rare, that takes longer: with one claim a day 26 days, because the
+// clock advances by maxClaimGap a day. If a request sets the clock and stores no claim, the clock may not
+// advance for the gaps before and after it: the next request sets the clock back to the newest claim.
 type claimClock struct {
 	now int64 // milliseconds
 	set time.Time

@@ -68,7 +68,7 @@ type reader[T any] struct {
 	shared *sharedReads[engine.Rows, []int64, []T] // nil in a transaction, and if the database is no engine.SharedReader
 }
 
-// sharedReads run one query for many requests, see package sharedquery. Its span belongs to no request.
+// sharedReads run one query for many requests, see package sharedquery. The span of a shared query belongs to no request.
 type sharedReads[G comparable, K, V any] struct {
 	*sharedquery.Query[G, K, V]
 	report func(error) error // called with the error of each request

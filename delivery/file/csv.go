@@ -16,7 +16,7 @@ import (
 )
 
 // maxDelimiters is the approximate maximum number of delimiters in a line. It limits the memory of encoding/csv,
-// which needs more for each field than its text has bytes.
+// which for a short field needs more bytes than the field has.
 const maxDelimiters = 100_000
 
 // delimiters has the characters that may separate columns. The name of no column contains one, so the first one in the

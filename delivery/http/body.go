@@ -61,7 +61,7 @@ func discardBody(c *gin.Context) {
 		}
 		_, err := io.CopyN(io.Discard, c.Request.Body, maxDiscard)
 		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // net/http closes the body when it sends a long response
-			_ = control.SetReadDeadline(time.Time{}) // net/http reads on in order to detect a disconnect: without a deadline
+			_ = control.SetReadDeadline(time.Time{}) // net/http keeps reading in order to detect a disconnect: this read must have no deadline
 		}
 	}
 }

@@ -102,9 +102,9 @@ func (q *Queue[R, C]) Waiting() int { return int(q.waiting.Load()) }
 // If ctx ends before the transaction has begun, Do returns and fn never runs. If ctx ends later, Do waits
 // for the commit.
 //
-// fn runs on the goroutine of the caller, perhaps more than once. It gets a context with the values of ctx
-// that does not end, because SQLite would roll back the whole batch when a statement is interrupted. fn
-// must not use its repositories in another goroutine, nor after it has returned.
+// fn runs on the goroutine of the caller, perhaps more than once. Its context has the values of ctx, but
+// does not end, because SQLite would roll back the whole batch when a statement is interrupted. fn must not
+// use its repositories in another goroutine, nor after it has returned.
 func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error) error {
 	return q.do(&call[R, C]{ctx: ctx, fn: fn})
 }

@@ -42,8 +42,8 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 
 // parse parses a DSN. It rejects a DSN that pgx would misunderstand:
 //
-//   - A character in the password of a URL that is not escaped. After an @ the rest would be taken for a
-//     host, after a / or ? for a database.
+//   - A URL whose password has a character that must be escaped. pgx would take the text after an @ for a
+//     host, and the text after a / or ? for a database.
 //   - A URL that does not begin the DSN, for example after a blank, or that has another scheme. pgx would
 //     take it for a keyword or a value, and connect to another server.
 //   - A keyword without a value, as in user= password=secret. Its value would be password=secret.

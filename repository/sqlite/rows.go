@@ -45,7 +45,7 @@ func (*database) Select(rows engine.Rows, ids []int64) (query string, args []any
 	return parts + " ORDER BY " + rows.Order() + " LIMIT " + strconv.Itoa(rows.Limit), args
 }
 
-// Each row of a creation has an INSERT of its own. The driver has prepared the statement.
+// Each row of a creation has an INSERT of its own. The driver caches the prepared statement.
 
 // InsertPets implements engine.Database. It uses LastInsertId, because RETURNING takes four times as long.
 func (*database) InsertPets(ctx context.Context, tx gorm.ConnPool, pets []engine.Pet) error {

@@ -14,8 +14,8 @@ import (
 
 var errNoTransaction = errors.New("SQLite has ended the transaction")
 
-// A tx implements engine.Tx. It is not a sql.Tx, because database/sql would start a goroutine for each
-// query of one.
+// A tx implements engine.Tx. It is not a sql.Tx, because database/sql starts a goroutine for each query of a
+// sql.Tx.
 type tx struct {
 	*sql.Conn // database.writer, or database.closedConn once the transaction has ended
 	database  *database

@@ -11,8 +11,8 @@ import (
 )
 
 // A StartupHandler serves requests while the store is being opened, until SetHandler is called. It sends 200 for
-// /livez and 503 for all other requests, except OPTIONS on the paths of the API: they get 204, because a browser
-// does not send a request after its preflight has failed.
+// /livez and 503 for all other requests, except OPTIONS on the paths of the API and of the health checks: they get
+// 204, because a browser does not send a request after its preflight has failed.
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
 // NewStartupHandler returns a StartupHandler. trustedProxies are as in NewEngine. Of the options of the API it uses

@@ -33,8 +33,8 @@ type Service interface {
 }
 
 // Mount mounts Swagger UI on a router at swagger/index.html, with a redirect from swagger, and the OpenAPI document
-// at openapi.json and openapi.yaml, for GET and HEAD. The service must be mounted on the same engine before: the
-// document names its address relative to the address of the document.
+// at openapi.json and openapi.yaml, for GET and HEAD. The service must be mounted on the same engine before,
+// because the document has the address of the API, relative to the address of the document.
 //
 // Mount returns an error if the service is not mounted, if there is no relative address, if an option of the document is
 // invalid, or if a route conflicts with a route of the host.

@@ -16,9 +16,9 @@ import (
 )
 
 // JSON decodes a JSON object into a T and validates the tags of T. The fields of T must be pointers; a field is nil
-// if its member is absent. Only a field that is a pointer to a pointer may be null: it then points to nil. Unknown
-// members are ignored, but a member whose name differs from the name of a field only in upper and lower case is a
-// violation. name is the noun for raw in error messages. The error is an ErrInvalid (invalid_json,
+// if its member is absent. A member may be null only if its field is a pointer to a pointer: the field then points to
+// nil. Unknown members are ignored, but a member whose name differs from the name of a field only in upper and lower
+// case is a violation. name is the noun for raw in error messages. The error is an ErrInvalid (invalid_json,
 // validation_failed).
 func JSON[T any](raw []byte, name string) (T, error) { return decodeObject[T](raw, name, false) }
 

@@ -18,9 +18,9 @@ import (
 //   - An API key that is revoked in the previous store is revoked in the new one. If it is revoked in both,
 //     the earlier time applies.
 //   - New rows get ids that neither store has given out.
-//   - The new store has the identity of the previous one, or a new identity if there was no store. It keeps its
-//     own if the identity of the previous store cannot be read. A store that is restored for a trial must not
-//     count the backups of the other store as its own.
+//   - The new store has the identity of the previous one. If the previous store cannot be read, the new one
+//     keeps its own identity. If there was no previous store, it gets a new identity, because a store that is
+//     restored for a trial must not count the backups of the original store as its own.
 //   - The recording of changes ends, because the previous store has used the positions after the backup for
 //     other changes. The next recording begins after the last position of both stores.
 func (r *replacement) succeed(ctx context.Context) error {

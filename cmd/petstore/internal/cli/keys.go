@@ -229,7 +229,7 @@ func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced
 		in.report("the id of the new API key is unknown (%v): it is the last one that petstore keys list shows", err)
 	}
 	revocation := ""
-	for _, key := range all { // the new key is the last
+	for _, key := range all { // the new key is the last, so revocation is set by then
 		if key.ID == replaced {
 			revocation = fmt.Sprintf("; the old one, %d, is revoked at %s", key.ID, formatTime(key.RevokedAt))
 		}

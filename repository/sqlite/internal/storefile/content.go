@@ -51,8 +51,8 @@ func New(path string) (*File, error) {
 }
 
 // Check checks the file and its WAL. It reads the content only if the file was modified, for example by a
-// checkpoint, since a Check found it right. Without a Reader, Check only checks that the same file is there
-// and has content.
+// checkpoint, after the last Check that read it and found no error. Without a Reader, Check only checks that
+// the same file is there and has content.
 //
 // Check opens no descriptor. For a read without the WAL, SQLite reuses a descriptor: SQLite closes no
 // descriptor of the file while this process has a lock on the file (findReusableFd in os_unix.c,

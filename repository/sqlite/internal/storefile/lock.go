@@ -54,8 +54,8 @@ func CheckNotOpen(path string) error {
 // ErrReplacing is the error of LockFolder while another process has the lock.
 var ErrReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
 
-// LockFolder locks the folder of a store until unlock is called. To open the store, how is unix.LOCK_SH, a
-// shared lock; to replace the store, it is unix.LOCK_EX. Without the lock, a process that opens the store
+// LockFolder locks the folder of a store until unlock is called. The parameter how is unix.LOCK_SH, a shared
+// lock, to open the store, and unix.LOCK_EX to replace it. Without the lock, a process that opens the store
 // while it is replaced could open the previous file and the WAL of the new one.
 //
 // LockFolder returns ErrReplacing if it has waited for LockTimeout. If this process cannot read the folder,
