@@ -23,7 +23,7 @@ func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
 	check(t, yaml.Unmarshal(text, &document))
 	var got []string
 	for section := range slices.Chunk(document.Content[0].Content, 2) {
-		commented := 0 // the line of the previous setting; without a blank line between, its comment is for both
+		commented := 0 // the line of the previous setting; a setting on the next line shares its comment
 		for pair := range slices.Chunk(section[1].Content, 2) {
 			key := section[0].Value + "." + pair[0].Value
 			got = append(got, key)

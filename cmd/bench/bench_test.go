@@ -80,7 +80,7 @@ func TestParseWrk(t *testing.T) {
 	}
 }
 
-// The script of wrk and the targeter of vegeta send the same requests.
+// The script of wrk and the targeter of vegeta send the same requests, but only wrk sends idempotency keys.
 func TestClientsSendTheRequests(t *testing.T) {
 	t.Parallel()
 	b := &bench{options: options{duration: time.Second}, script: "requests.lua"}

@@ -215,8 +215,8 @@ func TestStreamRequestedDuringAShutdownEndsAtOnce(t *testing.T) {
 	}
 }
 
-// A backlog is changes that a stream has not sent yet. The backlog of one caller must not delay other
-// callers.
+// A stream has a backlog if it is more than 1000 changes behind after a page. The backlog of one caller must
+// not delay other callers.
 func TestBacklogOfACallerIsPaced(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
@@ -227,11 +227,12 @@ func TestBacklogOfACallerIsPaced(t *testing.T) {
 	s.createPets(t, newPets(1600, "")...)
 	key := newKey(t, s.keys, "")
 	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
-		// Each stream sends its first page at once, and its second page when the limit allows it. The limit
-		// allows one page per hour, so only the first stream sends a second page.
+		// Each of these streams sends its first page at once, and its second page when the limit allows it. The
+		// limit allows one page per hour, so only the first stream sends a second page.
 		for range 3 {
 			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
 		}
+		// After its first page of 100 changes, this stream is 1000 changes behind. So the limit does not apply.
 		nearlyThere := s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+500), acceptEvents, header))
 		for i := range int64(1100) {
 			nearlyThere.wantEvent(t, fmt.Sprintf("id: %d\n", begin+501+i))
@@ -326,7 +327,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s, lagged := newUnstartedServer(t), false
 	api := s.api(t, func(o *rest.Options) { o.Changes = patientChanges{o.Changes} })
-	api.SetStreamTimes(time.Minute, 500*time.Millisecond) // only the reader has this timeout
+	api.SetStreamTimes(time.Minute, 500*time.Millisecond) // writes have the timeout of 500 ms; patientChanges has none
 	s.startHost(t, gin.New(), api)
 	changes := s.stream(t, get("/v1/changes", acceptEvents))
 	news := slices.Repeat([]domain.NewPet{{Name: strings.Repeat("犬", 200)}}, 1000)

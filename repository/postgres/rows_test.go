@@ -202,7 +202,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	release()
 }
 
-// A queuedContext calls queued when InTx waits for its end: then the call is queued.
+// A queuedContext calls queued when InTx calls Done. InTx calls Done when the call is queued.
 type queuedContext struct {
 	context.Context
 	queued func()

@@ -27,9 +27,9 @@ import (
 // defect of testdata.
 const seeds = 10_000
 
-// TestCommitPath simulates as many seeds as PETSTORE_TEST_SEEDS says. With PETSTORE_TEST_SEED, it simulates
-// only that seed, that number of times: when several goroutines can run, the scheduler may change the
-// history.
+// TestCommitPath simulates as many seeds as PETSTORE_TEST_SEEDS says. If PETSTORE_TEST_SEED is set, it
+// simulates only that seed, and repeats it PETSTORE_TEST_SEEDS times. The history of a seed may differ between
+// runs, because the scheduler chooses between goroutines that can run.
 func TestCommitPath(t *testing.T) {
 	t.Parallel()
 	only, last := number(t, "PETSTORE_TEST_SEED", 0), number(t, "PETSTORE_TEST_SEEDS", seeds)

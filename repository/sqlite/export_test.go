@@ -16,7 +16,7 @@ func FailCommit(d engine.Database) {
 	database.commitFailed = true
 }
 
-// AgeLook makes the data_version that a database has read last as old as its PollInterval.
+// AgeLook sets the time of the last read of data_version to one PollInterval ago.
 func AgeLook(d engine.Database) {
 	seen := d.(*database).seen.Load()
 	d.(*database).seen.Store(&seenVersion{seen.version, time.Now().Add(-pollInterval)})

@@ -87,8 +87,8 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 }
 
 // creationAddsAllOnceOrNone calls CreatePets many times at once, so that the calls share a transaction.
-// Some calls have a key, some have none, and some have a pet that the database rejects. These must not fail
-// other calls.
+// Some calls have a key, some have none, and some have a pet that the database rejects. The rejected
+// calls must not make other calls fail.
 func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	rex, tom := testkit.Filled[domain.NewPet](t, domain.PetSold), domain.NewPet{Name: "Tom"}
 	rex.Name = "Rex"

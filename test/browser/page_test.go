@@ -206,7 +206,7 @@ func (p *page) enter(field, value string) {
 	evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll"), `+command))
 }
 
-// execute executes an open operation and expects a status, in a new cell instead of the cell of the
+// execute executes an open operation and expects a status. It ignores the cell that has the status of the
 // previous response.
 func (p *page) execute(operation, status string) {
 	p.t.Helper()
@@ -231,8 +231,8 @@ func (p *page) wantOnScreen(selector string) {
 	}`))
 }
 
-// wantNoTextBelowCopyButton expects that a copy button covers no text of a response, nor of the command
-// that repeats the request, while they are not scrolled.
+// wantNoTextBelowCopyButton expects that no copy button covers text of a response, or of the command that
+// repeats the request. The test does not scroll these texts.
 func (p *page) wantNoTextBelowCopyButton(block string) {
 	p.t.Helper()
 	buttons := `[...document.querySelectorAll("` + block + ` .live-response .copy-to-clipboard")]`

@@ -55,8 +55,8 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 	}
 }
 
-// If descriptor 1 or 2 is closed, the next file that is opened would get that descriptor, and the messages
-// of the command.
+// If descriptor 1 or 2 is closed, the next file that is opened would get that descriptor. The messages of the
+// command would then be written to that file.
 func TestClosedDescriptorsLeaveTheStoreIntact(t *testing.T) {
 	t.Parallel()
 	for _, redirections := range []string{"<&- >&- 2>&-", ">&- 2>&-", "2>&-"} {

@@ -153,7 +153,7 @@ func checkSequence(all []occurrence) (problems []error) {
 	return problems[:min(len(problems), 10)]
 }
 
-// checkPages checks that pages are never refused, are in order, and have only records that their filters
+// checkPages checks that pages are refused only with 503, are in order, and have only records that their filters
 // select. A page is not longer than its limit. If it has a link to the next page, it is not shorter either.
 func (h *History) checkPages() (problems []error) {
 	for i := range h.operations {

@@ -46,7 +46,7 @@ type expectation struct {
 
 // shown is what a history tells about its animals and orders.
 type shown struct {
-	requests            map[int][]*Operation        // the requests for each shelf, except pages, reads without a response and, if not Uncertain, 503s
+	requests            map[int][]*Operation        // by shelf; no pages, no reads without a response or with 503; writes with 503 only if Uncertain
 	animals, orders     map[int64]recordKey         // by id, from the responses to Add and Order; animals also from pages
 	begun               map[recordKey]time.Duration // when the first request that may have added the record was sent
 	observations        map[int][]observation       // the observations of each shelf

@@ -109,8 +109,8 @@ func with(done []byte, i int) []byte {
 	return done
 }
 
-// reads reports whether an operation or an observation changes nothing, except ids that no response had
-// returned before.
+// reads reports whether an operation or an observation leaves the state as it is. It may set ids that were
+// unknown.
 func reads(input any) bool {
 	op, isOperation := input.(*Operation)
 	return !isOperation || op.onlyReads() || op.Code != ok && op.Code != ""

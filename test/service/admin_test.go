@@ -100,8 +100,8 @@ func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	}
 }
 
-// sendToAdmin sends a request with a Host header, or with the host of the URL if host is empty. A body is
-// sent as JSON, or as curl -d sends it.
+// sendToAdmin sends a request with a Host header, or with the host of the URL if host is empty. A body
+// that begins with { is sent as JSON, any other body as a form, as curl -d sends it.
 func sendToAdmin(t *testing.T, method, url, host, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

@@ -51,8 +51,8 @@ func getFromSocket(t *testing.T, path, target string, headers ...string) (status
 	return status, body
 }
 
-// wantClient waits for the line of the access log with a path that no route has, and expects the client in
-// it.
+// wantClient waits for the line of the access log with the path, and expects the client in it. The path must
+// have no route, because the log has the path only of such requests.
 func wantClient(t *testing.T, s *harness.Server, path, client string) {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)"path":"` + path + `".*$`)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Filled returns a T in which no exported field is zero. So a test also covers fields that are added to T later. A
-// field whose type is the type of one of values gets this value.
+// Filled returns a T in which no exported field is zero. So a test also covers fields that are added to T later. If one
+// of values has the type of a field, the field gets that value.
 func Filled[T any](t testing.TB, values ...any) (filled T) {
 	t.Helper()
 	fill(t, reflect.ValueOf(&filled).Elem(), "T", 0, values)

@@ -209,8 +209,8 @@ func With(dsn, keyword, value string) string {
 	return u.String()
 }
 
-// A cluster is the data directory of a server, and its process. The server listens only on a Unix socket in
-// the folder of the cluster.
+// A cluster is the data directory of a server, and its process. The server listens on a Unix socket in the
+// folder of the cluster. It listens on TCP addresses only if settings has listen_addresses.
 type cluster struct {
 	folder   string
 	programs string // the folder of initdb and postgres

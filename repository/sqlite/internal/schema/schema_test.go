@@ -24,8 +24,8 @@ var (
 	update = flag.Bool("update", false, "rewrite testdata/schemas.sql")
 )
 
-// The second migration does what happens when another process applies it first: its version is committed,
-// and it fails here.
+// The second migration behaves as if another process had applied it first. Its version is committed, and
+// the migration fails.
 func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))

@@ -188,9 +188,9 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	sqlitetest.WantPets(t, path, 1)
 }
 
-// A checkpoint has truncated the WAL before the commit, so the size at the last check does not help. The
-// check finds the truncation between two transactions. The error remains, although the file is as before
-// when the next transaction begins.
+// The WAL is empty before the commit, because a checkpoint has truncated it. So its size before the commit does
+// not reveal that it is truncated after the commit. Check finds the truncation between two transactions. The
+// error remains, although the WAL is restored before the next transaction begins.
 func TestCheckNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
