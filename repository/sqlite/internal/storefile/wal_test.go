@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
+
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
@@ -128,9 +130,19 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 // The index in the shared memory has a commit that is only in the other WAL.
 func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	t.Parallel()
-	s, path := sqlitetest.OpenWithPet(t)
-	check(t, os.Remove(path+"-wal"))
-	other := openOther(t, path)
+	var s *repository.Store
+	var other *sql.DB
+	for attempt := 0; other == nil; attempt++ {
+		var path string
+		s, path = sqlitetest.OpenWithPet(t)
+		check(t, os.Remove(path+"-wal"))
+		var err error
+		if other, err = commitByOther(t, path); storefile.Code(err) != sqlite3.ErrBusy || attempt == 20 {
+			check(t, err)
+			break
+		}
+		check(t, s.Close()) // the store had saved the removed WAL before, and keeps a lock
+	}
 	testkit.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Tom")), storefile.ErrOtherWAL)
 	err := s.Close()
 	testkit.WantError(t, "Close", err, storefile.ErrOtherWAL)
@@ -164,11 +176,20 @@ func commitPet(t *testing.T, database engine.Database) {
 // openOther returns a new connection that has committed to a WAL.
 func openOther(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite3", path)
-	check(t, err)
-	_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1")
+	db, err := commitByOther(t, path)
 	check(t, err)
 	return db
+}
+
+// commitByOther is openOther, but returns an error if the connection could not commit at once, and then no connection.
+func commitByOther(t *testing.T, path string) (*sql.DB, error) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=100")
+	check(t, err)
+	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 1"); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // SQLite cannot write a commit to the file while a read that began before the commit goes on.
