@@ -124,8 +124,8 @@ func orderPets(ctx context.Context, api *petstore.ClientWithResponses, pets []pe
 	want(wantStatus(api.PlaceOrderWithResponse(ctx, nil, rex))(http.StatusConflict).JSON409.Code, "pet_not_available")
 	want(wantStatus(api.PlaceOrderWithResponse(ctx, nil, petstore.NewOrder{PetId: 99}))(http.StatusNotFound).JSON404.Code, "pet_not_found")
 
-	want(*wantStatus(api.GetOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *placed)
-	want(wantStatus(api.GetOrderWithResponse(ctx, 99))(http.StatusNotFound).JSON404.Code, "order_not_found")
+	want(*wantStatus(api.GetOrderWithResponse(ctx, placed.Id, nil))(http.StatusOK).JSON200, *placed)
+	want(wantStatus(api.GetOrderWithResponse(ctx, 99, nil))(http.StatusNotFound).JSON404.Code, "order_not_found")
 
 	delivered := wantStatus(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200
 	want(delivered.Status, petstore.Delivered)
