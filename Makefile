@@ -66,7 +66,7 @@ nightly: ## Run what takes hours: failovers, all faults, the histories, fuzzing 
 bin/bench:
 	cd cmd/bench && go build $(BUILDFLAGS) -o ../../bin/bench .
 
-bench: build bin/bench ## Measure petstore against bare Gin and plain Gin and GORM in 25 minutes, with the flags BENCHFLAGS of bin/bench
+bench: build bin/bench ## Measure petstore against bare Gin and plain Gin and GORM, with the flags BENCHFLAGS of bin/bench
 	scripts/deps require wrk initdb
 	bin/bench $(BENCHFLAGS) >bin/bench.txt
 	$(BENCHSTAT) -col /server bin/bench.txt
