@@ -46,6 +46,9 @@ func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	found := map[string]fs.FileMode{}
 	for _, entry := range entries {
 		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a process has removed it since
+		}
 		testkit.Check(t, err)
 		found[entry.Name()] = info.Mode().Perm()
 	}
