@@ -22,7 +22,7 @@ const (
 	ErrForbidden Kind = "forbidden"
 	// ErrNotFound is a record that does not exist.
 	ErrNotFound Kind = "not found"
-	// ErrExpired is data that was removed because of its age.
+	// ErrExpired is data or an operation that is no longer available.
 	ErrExpired Kind = "expired"
 	// ErrConflict is an operation that the current state does not allow.
 	ErrConflict Kind = "conflict"

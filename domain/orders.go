@@ -67,7 +67,7 @@ func (t Transition) CheckRepeat(o Order) error {
 	}
 }
 
-// An OrderQuery selects a page of the orders. If Statuses is not nil, an order must have one of them. If PetID is
+// An OrderQuery selects a page of the orders. If Statuses is not empty, an order must have one of them. If PetID is
 // not nil, the order must be for this animal.
 type OrderQuery struct {
 	PageRequest

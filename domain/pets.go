@@ -183,7 +183,7 @@ type Inventory struct{ Available, Pending, Sold, None int64 }
 // Total returns the number of all animals.
 func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.None }
 
-// A PetQuery selects a page of the animals. If Statuses is not nil, an animal must have one of them; the empty status
+// A PetQuery selects a page of the animals. If Statuses is not empty, an animal must have one of them; the empty status
 // selects animals without a status. If CategoryID is not nil, the animal must be of this category. If IDs is not nil, it
 // must have one of these ids: then the page has all selected animals, whatever After and Limit are.
 type PetQuery struct {

@@ -65,8 +65,8 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 // The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most. So a
 // claim expires only when the clock has advanced by IdempotencyTTL, maxClaimGap and claimInterval, together
 // 25 hours and a minute. If claims are rare, that takes longer: with one claim a day 26 days, because the
-// clock advances by maxClaimGap a day. If a request sets the clock and stores no claim, the clock may not
-// advance for the gaps before and after it: the next request sets the clock back to the newest claim.
+// clock advances by maxClaimGap a day. If a request sets the clock and stores no claim, the next request
+// sets the clock back to the newest claim: the time before these two requests may not count.
 type claimClock struct {
 	now int64 // milliseconds
 	set time.Time

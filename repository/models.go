@@ -148,7 +148,7 @@ func newKeyModel(key apikey.NewKey) keyModel {
 	}
 }
 
-// record returns an error if the hash has an invalid length.
+// record returns an error if the hash is too short.
 func (m *keyModel) record() (apikey.Key, error) {
 	key := apikey.Key{
 		ID: m.ID, Name: m.Name, LastFour: m.LastFour, Scopes: apikey.Scopes(m.Scopes.String), Lineage: cmp.Or(m.Lineage.Int64, m.ID),
@@ -167,7 +167,7 @@ func newClaimRow(claim port.Claim) engine.Claim {
 	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:]}
 }
 
-// outcome returns an error if the fingerprint has an invalid length.
+// outcome returns an error if the fingerprint is too short.
 func (m *claimModel) outcome() (port.Outcome, error) {
 	outcome := port.Outcome{Result: m.Result}
 	if copy(outcome.Fingerprint[:], m.Fingerprint) != len(outcome.Fingerprint) {

@@ -28,7 +28,8 @@ const defaultMaxOpenConns = 4
 const maxStaleness = 5 * time.Second
 
 // checkTimeout is how long a request waits for a check of the versions, or for its key, with
-// Options.StaleIfUnavailable. A request that gets a stale page has waited for two checks and the key.
+// Options.StaleIfUnavailable. A request that gets a stale page may wait three times: for the check
+// before its key, for the key, and for the check before the page.
 const checkTimeout = time.Second
 
 // Options are the options of Open.

@@ -131,8 +131,8 @@ func (s *Store) report(err error) error {
 // Waiting returns the number of callers of InTx and CreatePets that wait for their transaction, for metrics.
 func (s *Store) Waiting() int { return s.queue.Waiting() }
 
-// Collectors returns the metrics of the connection pools. Hosts cannot use the pools themselves: a query on the pool that
-// writes would wait for its only connection, which is never free.
+// Collectors returns the metrics of the connection pools. Hosts cannot use the pools themselves: the pool that writes
+// has one connection, which transactions need, and which is never free on SQLite.
 func (s *Store) Collectors() []prometheus.Collector {
 	var all []prometheus.Collector
 	for name, pool := range s.database.Pools() {

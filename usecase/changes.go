@@ -18,8 +18,8 @@ type Changes struct {
 	position     atomic.Pointer[position]
 }
 
-// A position has the latest position at a time, and an older one that every process has seen: it was the latest at
-// least maxStaleness earlier.
+// A position is a reading of the latest position. last was the latest position at the time at. before is the result of
+// an earlier reading, at least maxStaleness before at: every page that is read after at includes it.
 type position struct {
 	at           time.Time
 	last, before int64 // 0 if not known
@@ -67,7 +67,7 @@ func (c *Changes) Position(ctx context.Context) (int64, error) {
 	next := &position{at: time.Now()} //nolint:forbidigo // compared with an age
 	if recording.Active {
 		next.last = recording.Last
-		if known != nil && known.last >= recording.KeptAfter { // else known is of an earlier recording
+		if known != nil && known.last >= recording.KeptAfter { // otherwise not all changes after known.last are kept
 			next.before = known.last
 		}
 	}

@@ -84,7 +84,8 @@ func (r *Replacer) stored(ctx context.Context, pets []domain.Pet) (map[int64]dom
 
 // Run replaces the stored animals by the animals of a file. total is the number of animals in the file. Run does
 // not write animals that are already equal. After each batch it calls committed with the number of animals in the
-// batch. Run returns the error of the file, or an error as Check reports it.
+// batch. Run returns the error of the file or of the store. If an animal cannot replace the stored one, it returns an
+// ErrNotFound or an ErrConflict (pet_ordered), as in Check. It does not check that the ids in the file are distinct.
 func (r *Replacer) Run(ctx context.Context, total int64, file Source, committed func(n int)) error {
 	return file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
 		err := r.replace(ctx, pets)

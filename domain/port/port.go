@@ -86,7 +86,8 @@ type ChangeReader interface {
 	Each(ctx context.Context, fn func(domain.Change) error) error
 }
 
-// A ChangeRepository begins and ends the recording of changes, which the database does itself.
+// A ChangeRepository begins and ends the recording of changes. While changes are recorded, triggers of the database
+// record each change.
 type ChangeRepository interface {
 	ChangeReader
 	// Begin begins to record changes, unless they are already recorded. It first deletes the changes of an earlier
@@ -94,9 +95,9 @@ type ChangeRepository interface {
 	// positions are greater than all earlier positions, and greater than the time at, in microseconds since 1970. A
 	// random number is added, so that a store and a restored backup of it do not use the same positions.
 	Begin(ctx context.Context, at time.Time) (bool, error)
-	// RemoveOld deletes a batch of the oldest changes if the time of its last change is outside the range from the time
-	// from to the time to. A later time than to means that the clock was wrong. RemoveOld keeps the last 1,000 changes. If
-	// it deletes a batch, it returns true; call it again.
+	// RemoveOld deletes a batch of the oldest changes if the last change of the batch is older than from, or newer than
+	// to, which means that the clock was wrong. RemoveOld keeps the last 1,000 changes. If it deletes a batch, it returns
+	// true; call it again.
 	RemoveOld(ctx context.Context, from, to time.Time) (bool, error)
 	// End ends the recording of changes, and deletes a batch of the oldest changes. If changes are left, it returns true;
 	// call it again.

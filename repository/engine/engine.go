@@ -160,7 +160,7 @@ type Tx interface {
 type Changes struct {
 	Added   bool // rows were inserted that lists contain
 	Changed bool // rows were updated or deleted that lists contain
-	Keys    bool // API keys were inserted or updated
+	Keys    bool // API keys were inserted or revoked
 }
 
 // AllChanges are all kinds of change.

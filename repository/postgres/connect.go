@@ -87,7 +87,7 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 		const exclusively = "BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT"
 		lock = lockStore(fmt.Sprintf(exclusively, millis(exclusiveTimeout), lockKey), engine.ErrInUse)
 		for _, timeout := range []string{"idle_in_transaction_session_timeout", "tcp_user_timeout"} {
-			writer.RuntimeParams[timeout] = "0" // nobody waits for a copy that is suspended
+			writer.RuntimeParams[timeout] = "0" // a suspended copy may keep its lock: no service runs meanwhile
 		}
 	}
 	setDefaults(writer.RuntimeParams, map[string]string{

@@ -37,9 +37,9 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 // If the page has statuses, the query reads the rows of each status separately, through an index that has
 // the status before the id. (Only the orders of one animal have no such index.) PostgreSQL assumes that a
 // status is spread evenly. If the query were ordered by id alone, it would use the primary key and read
-// rows of other statuses until it has found enough, possibly the whole table. So the condition compares
-// (status, id) and then excludes other statuses: with status = …, PostgreSQL would drop the status from
-// the order.
+// rows of other statuses until it has found enough, possibly the whole table. So the query is ordered by
+// (status, id), one condition compares (status, id), and another one excludes other statuses. With the
+// condition status = …, PostgreSQL would order by id alone.
 func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args []any) {
 	behind, upTo, status := " > ", " <= ", rows.Status+", "
 	if rows.Newest {

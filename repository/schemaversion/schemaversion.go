@@ -48,11 +48,10 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 // TakeOver moves the schema version of a store from goose_db_version to Table. Earlier programs recorded it
 // in goose_db_version. TakeOver leaves the rows of a host program there.
 //
-// If a host program has no rows there, TakeOver adds the version 99999. Because of it, earlier programs
-// reject the store as newer. It is greater than the sequential numbers of the migrations of a host program:
-// goose would skip a migration with the same number. It is less than numbers that are timestamps, because
-// goose rejects migrations with lesser numbers as missing. Until that row is deleted, goose therefore rejects
-// sequential migrations of a host program.
+// If a host program has no rows there, TakeOver adds the version 99999, so that earlier programs reject the
+// store as newer. Goose skips a migration of a host program that has this number, and rejects a migration
+// that has a lesser number as missing. So numbers that are timestamps work, but goose rejects migrations with
+// sequential numbers until that row is deleted.
 func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

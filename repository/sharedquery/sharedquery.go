@@ -33,7 +33,7 @@ type Query[G comparable, K, V any] struct {
 	groups sync.WaitGroup // the groups that have a run
 
 	mu   sync.Mutex
-	next map[G]*run[K, V] // by group, while the group has a run: its next run, nil until a caller joins it
+	next map[G]*run[K, V] // the next run of each group that has a run; nil until a caller joins it
 }
 
 // A run is a call of the query for some callers.

@@ -167,8 +167,8 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 	return nil
 }
 
-// readTables reads pets through an index, and the table that was created last, so that open fails if the
-// file is damaged.
+// readTables reads pets through an index, and the table unfinished_copy, so that open fails if the file is
+// damaged.
 func readTables(ctx context.Context, conn *sql.Conn) error {
 	var rows int
 	const query = "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)"

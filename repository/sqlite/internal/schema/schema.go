@@ -61,9 +61,8 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	return schema, err
 }
 
-// CheckFile returns an error for a file that is not a store, and for any other that Check rejects. It does
-// not write to the file. If create is set, it creates a missing file, and accepts a database in which a
-// store can be created.
+// CheckFile returns an error for a file that storefile.Check or Check rejects. It does not write to the
+// file. If create is set, it creates a missing file, and accepts a database in which a store can be created.
 func CheckFile(ctx context.Context, path string, create, migrate bool) (err error) {
 	if err := storefile.Check(ctx, path, create); err != nil {
 		return err

@@ -116,9 +116,9 @@ func readGenerationWithoutWAL(ctx context.Context, path string) (generation, err
 	return readGeneration(ctx, pool)
 }
 
-// BeginGeneration begins two generations. Afterwards neither generation in the WAL is a generation that an
-// earlier copy of the file may have. It begins a generation only when the current one is in the file and on
-// disk. Otherwise, after a crash, the file could have a generation that its WAL does not have.
+// BeginGeneration begins two generations. Afterwards no earlier copy of the file has the current or the
+// previous generation. It begins a generation only when the current one is in the file and on disk.
+// Otherwise, after a crash, the file could have a generation that its WAL does not have.
 func BeginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
 		if _, complete, err := checkpoint(ctx, writer, "PASSIVE"); err != nil || !complete {
