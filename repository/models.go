@@ -148,16 +148,17 @@ func newKeyModel(key apikey.NewKey) keyModel {
 	}
 }
 
-// record returns an error if the hash is too short.
+// record returns an error if the hash has a wrong length.
 func (m *keyModel) record() (apikey.Key, error) {
 	key := apikey.Key{
 		ID: m.ID, Name: m.Name, LastFour: m.LastFour, Scopes: apikey.Scopes(m.Scopes.String), Lineage: cmp.Or(m.Lineage.Int64, m.ID),
 		CreatedAt: timeOf(m.CreatedAt),
 		ExpiresAt: timePtr(m.ExpiresAt), RevokedAt: timePtr(m.RevokedAt), LastUsedAt: timePtr(m.LastUsedAt),
 	}
-	if copy(key.Hash[:], m.Hash) != len(key.Hash) {
+	if len(m.Hash) != len(key.Hash) {
 		return apikey.Key{}, fmt.Errorf("the hash of the API key %d has %d bytes", m.ID, len(m.Hash))
 	}
+	copy(key.Hash[:], m.Hash)
 	return key, nil
 }
 
@@ -167,12 +168,13 @@ func newClaimRow(claim port.Claim) engine.Claim {
 	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:]}
 }
 
-// outcome returns an error if the fingerprint is too short.
+// outcome returns an error if the fingerprint has a wrong length.
 func (m *claimModel) outcome() (port.Outcome, error) {
 	outcome := port.Outcome{Result: m.Result}
-	if copy(outcome.Fingerprint[:], m.Fingerprint) != len(outcome.Fingerprint) {
+	if len(m.Fingerprint) != len(outcome.Fingerprint) {
 		return port.Outcome{}, fmt.Errorf("the fingerprint of an idempotency key has %d bytes", len(m.Fingerprint))
 	}
+	copy(outcome.Fingerprint[:], m.Fingerprint)
 	return outcome, nil
 }
 

@@ -47,7 +47,7 @@ func wantRecord[T any](t *testing.T, r row[T], but ...string) T {
 
 func TestHashesOfAnotherLengthAreRejected(t *testing.T) {
 	t.Parallel()
-	for length, valid := range map[int]bool{0: false, 31: false, 32: true} {
+	for length, valid := range map[int]bool{0: false, 31: false, 32: true, 33: false} {
 		if _, err := (&keyModel{Hash: make([]byte, length)}).record(); (err == nil) != valid {
 			t.Errorf("a hash of %d bytes: got %v, want an error: %t", length, err, !valid)
 		}

@@ -103,10 +103,13 @@ func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
 	if err != nil || len(differing) == 0 {
 		return err
 	}
+	var replaced int64
 	err = r.tx.InTx(ctx, func(ctx context.Context, repositories port.Repositories) error {
+		replaced = 0
 		for _, pet := range differing {
 			before, err := repositories.Pets.Get(ctx, pet.ID)
 			if err == nil && before != pet {
+				replaced++
 				err = replace(ctx, repositories, before, pet)
 			}
 			if err != nil {
@@ -116,7 +119,7 @@ func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
 		return nil
 	})
 	if err == nil {
-		r.replaced += int64(len(differing))
+		r.replaced += replaced
 	}
 	return err
 }

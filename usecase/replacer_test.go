@@ -58,6 +58,9 @@ func TestReplacerChecksAllAnimalsAndReplacesThoseThatDiffer(t *testing.T) {
 		testkit.Equal(t, "Replaced", want, replacer.Replaced(), err)
 		testkit.Equal(t, "the animals", corrected, s.allPets(t))
 	}
+	corrected[0].Name = "twice"
+	replacer, err := run([]domain.Pet{corrected[0], corrected[0]})
+	testkit.Equal(t, "Replaced by an animal that the file has twice", int64(1), replacer.Replaced(), err)
 
 	wrong := slices.Clone(corrected[:3])
 	wrong[0].Name, wrong[1].Status, wrong[2].ID = "wrong", domain.PetAvailable, 251
