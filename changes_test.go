@@ -61,8 +61,8 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 	})
 }
 
-// Follow also passes the changes that another process makes, and the changes of a transaction that is not an
-// operation of Pets or Orders, such as a transaction of an import.
+// Follow also passes the changes of other processes, and changes that are made with InTx, such as the changes of an
+// import.
 func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)

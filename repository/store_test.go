@@ -23,7 +23,7 @@ func TestStoreContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, newEngine(t), repository.Options{}) })
 }
 
-// An error that the function did not return is an ErrUnavailable, and not also of another kind.
+// If a transaction fails for another reason than its function, the error is an ErrUnavailable and of no other kind.
 func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := open(t, newEngine(t), repository.Options{})

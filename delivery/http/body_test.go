@@ -86,7 +86,7 @@ func TestTruncatedBodyIsInvalidJSON(t *testing.T) {
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }
 
-// A countedBody is a body without an end.
+// A countedBody is a body without an end. It counts the bytes that are read.
 type countedBody struct{ read atomic.Int64 }
 
 func (b *countedBody) Read(p []byte) (int, error) { b.read.Add(int64(len(p))); return len(p), nil }

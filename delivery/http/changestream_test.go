@@ -162,8 +162,8 @@ func TestStreamOutlivesDeadlines(t *testing.T) {
 	}
 }
 
-// The header Connection of a response says nothing about the server. A host may set it, and this API sets
-// it after a large body.
+// Connection: close in a response does not mean that the server shuts down. A host may set the header, and this API
+// sets it after a large body.
 func TestStreamOnAConnectionThatWillBeClosed(t *testing.T) {
 	t.Parallel()
 	closeConnection := func(c *gin.Context) { c.Header("Connection", "close") }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The tests of package usecase have the rules of orders.
+// Package usecase tests how an order changes the status of its animal.
 func TestOrderIsPlacedAndEnded(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)

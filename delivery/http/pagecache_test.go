@@ -166,8 +166,8 @@ func (o *outage) List(ctx context.Context, q domain.PetQuery) (domain.Page[domai
 	return o.Pets.List(ctx, q)
 }
 
-// If no commit is known to have changed a page, the page was fresh at the last check of the versions. Any
-// other page was fresh when it was read.
+// The Age of a stale page counts from when it was read. If no later commit is known to have changed the page, it
+// counts from the last check of the versions.
 func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -145,8 +145,8 @@ func FuzzUpdatePet(f *testing.F) {
 	})
 }
 
-// visible matches a text with a character that is neither white space nor default-ignorable. perl lists
-// these characters.
+// visible matches a text with a character that is neither white space nor default-ignorable. The ranges are what
+// perl matches with \p{Default_Ignorable_Code_Point}.
 var visible = regexp.MustCompile(`[^\s\p{Z}\x{85}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}` +
 	`\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFF8}\x{1BCA0}-\x{1BCA3}` +
 	`\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]`)

@@ -125,7 +125,8 @@ func joinedIDs(n int) string {
 	return strings.Join(ids, ",")
 }
 
-// checkList checks the response to a query.
+// checkList sends a query and compares the response with the page, or the error, that the query must get. all has all
+// records of the list.
 func (s *testServer) checkList(t *testing.T, path, query string, all []listed, statuses *regexp.Regexp, reference string) {
 	t.Helper()
 	w := s.roundTrip(t, http.MethodGet, path, query, "", http.Header{})
@@ -155,7 +156,7 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 		}
 	}
 	filters := ""
-	// list returns the elements of a parameter, in the order of a link.
+	// list returns the elements of a parameter, in the order in which a link to the next page has them.
 	list := func(name string, valid func(string) bool, key func(string) string, compare func(a, b string) int) (elements []string) {
 		texts, given := values[name]
 		if !given {

@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// If a host replaces the context of a request, the callers of requests still differ.
+// The API knows the caller of a request even if a host has replaced the context of the request.
 func TestContextOfARequestCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)

@@ -24,8 +24,8 @@ func TestStartedFunctionIsNotCanceled(t *testing.T) {
 	q.wantNames(t, "Rex")
 }
 
-// t.FailNow also calls runtime.Goexit: the goroutine of the function ends. The other calls of the batch run
-// without it.
+// A function may call runtime.Goexit, as t.FailNow does. Its goroutine ends, its changes are rolled back, and the
+// other functions of the batch are committed.
 func TestGoexitConcernsItsCallerAlone(t *testing.T) {
 	t.Parallel()
 	exiting := func(ctx context.Context, n names) error {

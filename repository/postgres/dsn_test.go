@@ -51,7 +51,7 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "the database does not exist: create it"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "the server does not let the user of the DSN connect"},
-		// A password, or a part of it, in other places.
+		// The DSN has the password, or a part of it, in a wrong place.
 		{postgrestest.With(dsn, "user", "secret"), "the server does not let the user of the DSN connect"},
 		{dsn + " secret=1", "the server refused the connection (SQLSTATE 42704): correct the DSN"},
 		{dsn + " options= password=secret", "the server refused the connection (SQLSTATE "},

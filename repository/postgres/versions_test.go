@@ -23,8 +23,8 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, stores...)
 		check(t, stores[0].InTx(t.Context(), adding("Rex")))
 		var inserted [][2]uint64
-		// Each transaction also reads the versions in the database. The caches do not use what it reads, so
-		// Versions must still increase.
+		// A transaction reads the row of versions when it begins. The caches do not use what it has read, so
+		// Versions must also increase when a transaction calls it.
 		for _, store := range stores {
 			check(t, store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 				inserted = append(inserted, versionsOf(t, store)...)
@@ -46,8 +46,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 	}
 }
 
-// Each store stands for a process. A list may be five seconds old, and a key one second: three seconds tell them
-// apart.
+// Each store stands for a process. A list may be 5 s old, but a key only 1 s. The limit of 3 s is between the two.
 func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)
@@ -89,8 +88,8 @@ func versionsOf(t *testing.T, stores ...*repository.Store) (all [][2]uint64) {
 	return all
 }
 
-// After a failover, connections that read may still be to the previous primary server. If commits were lost, the
-// numbers in the row may belong to other commits. So all cache entries become stale, too.
+// After a failover, connections that read may still be to the previous primary server, so they are replaced. If
+// commits were lost, other commits may have led to the same versions, so all cache entries become stale.
 func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)

@@ -62,8 +62,8 @@ func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
 }
 
 // TestRestorePutsTheBackupInPlaceAndBack restores a store whose service was killed. The kill leaves a WAL,
-// with a revocation in it. After the restore, a position of changes that a client has read before is no longer
-// valid. Otherwise other changes would get the positions that the client has seen.
+// with a revocation in it. After the restore, the position of a client is no longer valid: the client may have read
+// changes that the restored store does not have.
 func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -82,8 +82,8 @@ type order struct {
 // shelves is the number of shelves of all clients, so that no number is used twice.
 var shelves atomic.Int64
 
-// usesOfShelf is the number of requests for a shelf. A request without a known outcome counts as
-// costOfUnknown requests, because the time of the judge grows exponentially with their number.
+// usesOfShelf is how many requests a shelf gets before a new shelf replaces it. A request without a known outcome
+// counts costOfUnknown more, because the time of the judge grows exponentially with the number of such requests.
 const usesOfShelf, costOfUnknown = 48, 6
 
 // Start sends requests from n clients until stop is called. stop waits for the responses.

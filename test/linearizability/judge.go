@@ -26,7 +26,8 @@ func (h *History) Check(page string) (problems []error, err error) {
 	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages()), err
 }
 
-// WantPossible fails the test if the history is impossible. It then saves the history beside the page.
+// WantPossible fails the test if the history is impossible or cannot be judged, or if checkOutcomes finds a problem.
+// It then saves the history beside the page.
 func (h *History) WantPossible(t *testing.T, page string) {
 	t.Helper()
 	if h.path == "" { // a history with a path is judged again, and its files are kept

@@ -22,8 +22,8 @@ func (k recordKey) String() string {
 	return fmt.Sprintf("order %d of animal %d.%d", k.order, k.shelf, k.animal)
 }
 
-// A page without a link to the next page is judged for maxRange ids only. If its limit is greater than
-// maxRange, it is judged for all ids.
+// maxRange is the maximum number of ids for which a page without a link to the next page is judged, unless its limit
+// is greater: then it is judged for all ids.
 const maxRange = 50
 
 // noLimit is the limit of a page with all records of a store.
@@ -176,9 +176,8 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	return seen
 }
 
-// ids returns the elements of all that are in the range of the page. If the page has no link to the next
-// page, it returns only the maxRange elements that are first in the order of the page, unless the limit of
-// the page is greater.
+// ids returns the elements of all that are in the range of the page. The range of a page without a link to the next
+// page ends after maxRange elements, unless the limit of the page is greater.
 func (op *Operation) ids(all []int64) []int64 {
 	q := op.Query
 	if q.IDs != nil {

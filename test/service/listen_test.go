@@ -156,8 +156,8 @@ func getOverTLS(s *harness.Server, t *testing.T, path string, maxVersion uint16)
 	return tlsResponse{response.StatusCode, response.ProtoMajor, serial, response.Header.Get("Strict-Transport-Security")}, nil
 }
 
-// TestServerWithTLS expects that the server requires TLS 1.2, and that it uses a new certificate without a
-// restart.
+// TestServerWithTLS expects that the server requires TLS 1.2, and sends HSTS. It uses a new certificate without a
+// restart, and keeps the previous one while the new one cannot be loaded.
 func TestServerWithTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,8 +22,8 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// The copies are the files that a kill of the process would leave. The store is locked, because another
-// process that writes would create a WAL that the open store cannot read.
+// After the commits are saved, the open store keeps the file locked. Otherwise another process could write to a new
+// WAL that the open store cannot read.
 func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(wal string) error{
@@ -150,7 +150,8 @@ func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	check(t, other.Close())
 }
 
-// wantPetsWithoutWAL expects a number of pets in a copy of the file alone.
+// wantPetsWithoutWAL expects a number of pets in a copy of the file alone, as if the process had been killed and the
+// WAL were lost.
 func wantPetsWithoutWAL(t *testing.T, path string, want int) {
 	t.Helper()
 	crashed := sqlitetest.NewPath(t)
@@ -181,7 +182,7 @@ func openOther(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-// commitByOther is openOther, but returns an error if the connection could not commit at once, and then no connection.
+// commitByOther is openOther, but if the connection cannot commit within 100 ms, it returns the error.
 func commitByOther(t *testing.T, path string) (*sql.DB, error) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=100")
