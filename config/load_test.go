@@ -87,7 +87,7 @@ database:
 }
 
 // Texts that are no durations are tested in TestValuesAreCheckedByTheirRules.
-func TestParseDuration(t *testing.T) {
+func TestParseDurationAcceptsDays(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"90d": 90 * 24 * time.Hour, "0d": 0, "007d": 7 * 24 * time.Hour, "36h": 36 * time.Hour, "30m": 30 * time.Minute, "1h30m": 90 * time.Minute,

@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestIdempotencyKeyRule(t *testing.T) {
+func TestIdempotencyKeyHas1To255VisibleASCIICharacters(t *testing.T) {
 	t.Parallel()
 	key := func(s string) error { return domain.IdempotencyKey{Caller: "till", Value: s}.Validate() }
 	checkRule(t, domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters",

@@ -6,7 +6,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestOrderStatusRule(t *testing.T) {
+func TestOrderQueryRejectsUnknownAndRepeatedStatuses(t *testing.T) {
 	t.Parallel()
 	query := func(s ...domain.OrderStatus) error {
 		return domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}, Statuses: s}.Validate()

@@ -8,7 +8,7 @@ import (
 
 const limitRule = "limit must be 1 to 100"
 
-func TestLimitRule(t *testing.T) {
+func TestLimitIsFrom1To100(t *testing.T) {
 	t.Parallel()
 	page := func(limit int) domain.PageRequest { return domain.PageRequest{Limit: limit} }
 	pets := func(limit int) error { return domain.PetQuery{PageRequest: page(limit)}.Validate() }

@@ -22,7 +22,7 @@ func TestPetHasTheFieldsOfNewPet(t *testing.T) {
 	testkit.Equal(t, "the pet", pet.WithID(7), read)
 }
 
-func TestPetNameRule(t *testing.T) {
+func TestPetNameIsNotBlankAndHasNoControlCharacters(t *testing.T) {
 	t.Parallel()
 	name := func(s string) error { return domain.NewPet{Name: s}.Validate() }
 	checkRule(t, domain.CodeValidationFailed, "name "+domain.PetNameRule,
@@ -33,7 +33,7 @@ func TestPetNameRule(t *testing.T) {
 		})
 }
 
-func TestPetStatusRule(t *testing.T) {
+func TestUnknownAndRepeatedPetStatusesAreRejected(t *testing.T) {
 	t.Parallel()
 	const rule = "status " + domain.PetStatusRule
 	status := func(s domain.PetStatus) error { return domain.NewPet{Name: "Rex", Status: s}.Validate() }
@@ -53,7 +53,7 @@ func TestPetStatusRule(t *testing.T) {
 		[]error{query("lost"), query("sold", "lost"), query("sold", "", "sold"), query("", "")})
 }
 
-func TestPetIDsRule(t *testing.T) {
+func TestPetQueryRejectsInvalidAndRepeatedIDs(t *testing.T) {
 	t.Parallel()
 	const rule = "id " + domain.PetIDsRule
 	query := func(ids ...int64) error { return domain.PetQuery{IDs: ids}.Validate() } // whatever the limit is
@@ -68,7 +68,7 @@ func TestPetIDsRule(t *testing.T) {
 		[]error{domain.PetQuery{IDs: []int64{0}, Statuses: []domain.PetStatus{"lost"}}.Validate()})
 }
 
-func TestRuleOfManyNewPets(t *testing.T) {
+func TestManyNewPetsAreCheckedWithTheirIndexes(t *testing.T) {
 	t.Parallel()
 	pets := func(n int) error { return domain.ValidateNewPets(slices.Repeat([]domain.NewPet{{Name: "a"}}, n)) }
 	checkRule(t, domain.CodeValidationFailed, "the array must have 1 to 100 animals", []error{pets(1), pets(100)}, []error{pets(0), pets(101)})

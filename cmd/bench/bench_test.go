@@ -62,7 +62,7 @@ func TestServersAreMeasuredInTurn(t *testing.T) {
 	}
 }
 
-func TestParseWrk(t *testing.T) {
+func TestParseWrkRejectsFailedRequests(t *testing.T) {
 	t.Parallel()
 	const good = "Running 1s test\n" + `{"requests":200,"duration":2000000,"failures":0,"mean":612.5,"p99":870}` + "\n"
 	want := result{requests: 200, rate: 100, mean: 612500, p99: 870 * time.Microsecond}

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestReadCSV(t *testing.T) {
+func TestReaderReturnsCSVRowsOrTheirErrors(t *testing.T) {
 	t.Parallel()
 	long, commas := strings.Repeat("x", file.MaxRow), strings.Repeat(",", file.MaxRow)
 	testRead(t, file.CSV, map[string]readCase{

@@ -62,7 +62,7 @@ func testRead(t *testing.T, format file.Format, cases map[string]readCase) {
 	}
 }
 
-func TestReadNDJSON(t *testing.T) {
+func TestReaderReturnsNDJSONRowsOrTheirErrors(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", file.MaxRow)
 	testRead(t, file.NDJSON, map[string]readCase{

@@ -30,7 +30,7 @@ func write[T any](t *testing.T, newWriter func(io.Writer, file.Format, rune) *fi
 	return text.String()
 }
 
-func TestWritePets(t *testing.T) {
+func TestPetsAreWrittenInEachFormat(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[file.Format]string{file.CSV: "id,name,categoryId,status\r\n", file.NDJSON: ""} {
 		if got := write(t, file.NewPetWriter, format); got != want {
@@ -96,7 +96,7 @@ func TestEachDelimiterIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestWriteOrders(t *testing.T) {
+func TestOrdersAreWrittenInEachFormat(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	order := domain.Order{ID: 3, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon.Add(time.Millisecond)}

@@ -164,7 +164,7 @@ func TestStreamOutlivesDeadlines(t *testing.T) {
 
 // Connection: close in a response does not mean that the server shuts down. A host may set the header, and this API
 // sets it after a large body.
-func TestStreamOnAConnectionThatWillBeClosed(t *testing.T) {
+func TestStreamContinuesOnAConnectionThatWillBeClosed(t *testing.T) {
 	t.Parallel()
 	closeConnection := func(c *gin.Context) { c.Header("Connection", "close") }
 	for name, start := range map[string]func(s *testServer) request{

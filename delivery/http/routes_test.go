@@ -52,7 +52,7 @@ func TestRegisteredRoutesMatchDocument(t *testing.T) {
 }
 
 // CORS and the rate limit are off by default.
-func TestMethodsOfEachPath(t *testing.T) {
+func TestMethodWithoutARouteIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	off := []string{originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", "-Vary", "-RateLimit", "-RateLimit-Policy"}

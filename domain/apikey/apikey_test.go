@@ -19,8 +19,8 @@ func noonPlus(d time.Duration) *time.Time {
 	return &t
 }
 
-// TestKeyState tests every combination of expiry and revocation.
-func TestKeyState(t *testing.T) {
+// TestKeyIsActiveUntilItExpiresOrIsRevoked tests every combination of expiry and revocation.
+func TestKeyIsActiveUntilItExpiresOrIsRevoked(t *testing.T) {
 	t.Parallel()
 	times := map[string]*time.Time{"never": nil, "past": noonPlus(-time.Millisecond), "now": noonPlus(0), "future": noonPlus(time.Millisecond)}
 	const active, expired, revoked = apikey.Active, apikey.Expired, apikey.Revoked
@@ -83,7 +83,7 @@ func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 	}
 }
 
-func TestKeyNameRule(t *testing.T) {
+func TestKeyNameIsNotBlankAndHasNoControlCharacters(t *testing.T) {
 	t.Parallel()
 	for name, valid := range map[string]bool{
 		"till 1": true, "مخزن": true, "犬🐶": true, "a\u200db": true,

@@ -25,10 +25,10 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// TestSwaggerUIInABrowser authorizes and tries operations in Swagger UI as the README describes. Swagger UI
-// is served by petstore, behind a proxy that removes a prefix, and by another Gin engine, either beside the
-// API or on the group of the API.
-func TestSwaggerUIInABrowser(t *testing.T) {
+// TestSwaggerUISendsRequestsInABrowser authorizes and tries operations in Swagger UI as the README describes.
+// Swagger UI is served by petstore, behind a proxy that removes a prefix, and by another Gin engine, either beside
+// the API or on the group of the API.
+func TestSwaggerUISendsRequestsInABrowser(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T) (url, key string){
 		"served": servedDirectly, "proxied": servedByProxy, "mounted": mountAt("/teams/shop"), "mounted beside": mountAt("/teams/shop/docs"),
 	} {
@@ -151,9 +151,9 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 	}
 }
 
-// TestKeyboardAndColorSchemesInABrowser authorizes, adds, lists, corrects and removes with the keyboard
+// TestPageIsAccessibleByKeyboardInABrowser authorizes, adds, lists, corrects and removes with the keyboard
 // alone. axe-core checks each view.
-func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
+func TestPageIsAccessibleByKeyboardInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	testkit.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
 	harness.Shell(t, dir, "npm ci")

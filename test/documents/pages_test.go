@@ -37,9 +37,9 @@ func TestEveryPackageOfTestsIsDescribed(t *testing.T) {
 	testkit.Equal(t, "the packages of test/doc.go", slices.Compact(found), described)
 }
 
-// TestReadmeExamples runs the curl examples of the README, in order and with one server. After each, it
-// expects the lines that the README shows.
-func TestReadmeExamples(t *testing.T) {
+// TestReadmeShowsTheResponsesOfItsExamples runs the curl examples of the README, in order and with one server. After
+// each, it expects the lines that the README shows.
+func TestReadmeShowsTheResponsesOfItsExamples(t *testing.T) {
 	t.Parallel()
 	readme := harness.ReadFile(t, "../../README.md")
 	s := harness.Start(t, t.TempDir())

@@ -156,9 +156,9 @@ func getOverTLS(s *harness.Server, t *testing.T, path string, maxVersion uint16)
 	return tlsResponse{response.StatusCode, response.ProtoMajor, serial, response.Header.Get("Strict-Transport-Security")}, nil
 }
 
-// TestServerWithTLS expects that the server requires TLS 1.2, and sends HSTS. It uses a new certificate without a
-// restart, and keeps the previous one while the new one cannot be loaded.
-func TestServerWithTLS(t *testing.T) {
+// TestServerRequiresTLS12AndReloadsItsCertificate also expects HSTS in each response, and that the previous
+// certificate stays in use while the new one cannot be loaded.
+func TestServerRequiresTLS12AndReloadsItsCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	writeCertificate(t, dir, 1)

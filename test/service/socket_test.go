@@ -62,7 +62,7 @@ func wantClient(t *testing.T, s *harness.Server, path, client string) {
 	}
 }
 
-func TestServiceOnUnixSockets(t *testing.T) {
+func TestServiceListensOnUnixSockets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := startOnSocket(t, dir, "--set", "server.socket_mode=0620")
