@@ -37,7 +37,7 @@ type batch[R, C any] struct {
 func (b *batch[R, C]) run(tx engine.Tx) {
 	err := errPanicked
 	defer func() {
-		if b.leader.exited { // runtime.Goexit ends this goroutine: before that, the other calls run again
+		if b.leader.exited { // its function called runtime.Goexit: before this goroutine ends, the other calls run again
 			err = b.commit(nil)
 		}
 		b.reply(err)

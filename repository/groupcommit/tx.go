@@ -28,5 +28,5 @@ func (t *Tx) MarkKeysChanged(rows int64) {
 	t.MarkDirty(rows)
 }
 
-// MarkDirty is like MarkAdded, for rows that are never cached.
+// MarkDirty is like MarkAdded, for changes that make no cache entry stale.
 func (t *Tx) MarkDirty(rows int64) { t.dirty = t.dirty || rows > 0 }

@@ -13,8 +13,8 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// The number of rows in a transaction and in an INSERT. A copy of a million animals to PostgreSQL took 10.4
-// s with 100 rows in an INSERT, 7.9 s with 250 and 6.8 s with 1,000.
+// The number of rows in a transaction and in an INSERT. More rows in an INSERT gain less and less: a copy of
+// a million animals to PostgreSQL took 10.4 s with 100 rows, 7.9 s with 250 and 6.8 s with 1,000.
 const rowsPerTx, rowsPerStatement = 5000, 500
 
 // A copyJob is a call of Copy that has opened both stores.

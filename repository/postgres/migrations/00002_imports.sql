@@ -1,5 +1,5 @@
--- How far each file of animals has been imported, by the SHA-256 of the file: the first added
--- of its animals were added, all of them if complete is 1.
+-- One row for each imported file of animals, by the SHA-256 of the file. added is how many of its animals
+-- were added, from the first on. complete is 1 if all of them were added.
 
 -- +goose Up
 CREATE TABLE imports (

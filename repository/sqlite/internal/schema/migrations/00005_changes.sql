@@ -1,7 +1,7 @@
--- A page of a category is read by its index, which has '' for animals without a status.
+-- The query of a page of a category uses the index on the category, which has '' for animals without a status.
 --
 -- While recording is active, triggers record each change of an animal and of an order, with the
--- columns of the record as they are after it: those of an order if pet_id is not NULL. All changes
+-- columns of the record after the change. If pet_id is not NULL, the record is an order. All changes
 -- after the position kept_after are kept. The id of a new one is the last position plus 1.
 
 -- +goose Up

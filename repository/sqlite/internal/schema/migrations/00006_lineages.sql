@@ -1,4 +1,4 @@
--- The keys of a client that rotates its key have one lineage, the id of the first of them: NULL for that one.
+-- The lineage of a key is the id of the first key of its rotations. It is NULL for that first key.
 -- The lineage is the scope of idempotency keys. The names of other callers have a colon before them.
 
 -- +goose Up
