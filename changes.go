@@ -27,8 +27,9 @@ const (
 // transaction with the effect of the change: after a restart, fn gets every change again whose Seq was not stored.
 //
 // While the store is unavailable, Follow waits. It returns the error of fn, or the error of ctx when ctx ends. It returns
-// an ErrExpired (changes_expired) if the next change has been removed: then store what Changes().Last returns, read all
-// animals and orders, and follow from the stored position. End ctx before Close. Follow requires Options.RecordChanges.
+// an ErrExpired (changes_expired) if the next change has been removed, or if the position is of another recording, as
+// after a restore: then store what Changes().Last returns, read all animals and orders, and follow from the stored
+// position. End ctx before Close. Follow requires Options.RecordChanges.
 func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Context, domain.Change) error) error {
 	if s.changes == nil {
 		return errors.New("petstore: Follow requires Options.RecordChanges")

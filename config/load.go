@@ -88,8 +88,8 @@ func load(o Options) (*loader, error) {
 	return l, nil
 }
 
-// readFile reads the file, and reports the problems that only a file can have: unknown keys, keys without a value, and a
-// text where a number or a boolean is required. (In the environment every value is a text.)
+// readFile reads the file, and reports unknown keys, keys without a value, and a text where a number or a boolean is
+// required. (In the environment every value is a text.)
 func (l *loader) readFile(o Options) {
 	path, source := o.Find()
 	if path == "" {

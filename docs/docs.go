@@ -81,8 +81,8 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 }
 
 // servers returns the servers of a deployment. A server with an absolute URL has the same variables as in the
-// published document. The server with the relative address has none, because generators of clients require a URL as
-// the default of a variable.
+// published document. The server with the relative address has no variable, because generators of clients do not accept
+// a relative address as the default of a variable.
 func servers(o Options, address string) (all []server) {
 	name := "/" + path.Base(address)
 	if name == "/." || name == "/.." {

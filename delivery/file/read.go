@@ -63,8 +63,8 @@ type Row struct {
 type Reader interface {
 	// Read returns the next row, or io.EOF at the end of the file. A row that violates a rule is not an error, see
 	// Row.Rule. Any other error means that the rest of the file cannot be read: the file has another format, an
-	// invalid header, a row larger than MaxRow or a quote that is not closed, or the read failed. The error names
-	// the line if it is known.
+	// invalid header, a row larger than MaxRow, a line with too many delimiters or a quote that is not closed, or the
+	// read failed. The error names the line if it is known.
 	Read() (Row, error)
 }
 

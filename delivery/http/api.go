@@ -55,7 +55,8 @@ type Options struct {
 	Pets   Pets
 	Orders Orders
 	Keys   Keys
-	// Changes, if not nil, serves the changes (GET /changes), and gives lists the header Changes-Position.
+	// Changes, if not nil, serves the changes (GET /changes), and gives lists and the inventory the header
+	// Changes-Position.
 	// ChangeStreams is the maximum number of open streams of a caller, 10 when zero.
 	Changes       Changes
 	ChangeStreams int

@@ -96,8 +96,8 @@ func endsConnection(c *gin.Context) bool {
 	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !deadline.IsZero() && !time.Now().Before(deadline)
 }
 
-// isExpected reports whether err is an ErrUnavailable that is no problem. It has no cause, as while the service starts,
-// or its cause is the cancellation of a request, as when the server shuts down.
+// isExpected reports whether err is an ErrUnavailable that is no problem: an error without a cause, as while the
+// service starts, or with the cancellation of a request as its cause, as when the server shuts down.
 func isExpected(err error) bool {
 	known, ok := errors.AsType[*domain.Error](err)
 	return ok && known.Kind == domain.ErrUnavailable && (known.Cause == nil || errors.Is(known.Cause, context.Canceled))

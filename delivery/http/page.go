@@ -184,9 +184,9 @@ func (p *encodedPage) write(c *gin.Context) {
 	writeBody(c, http.StatusOK, p.body)
 }
 
-// etagMatches reports whether If-None-Match or If-Match has the ETag. It ignores the prefix weak of each tag: W/ for
-// the weak comparison, "" for the strong comparison. It splits headers at commas, because the ETags of this API have
-// none.
+// etagMatches reports whether If-None-Match or If-Match has the ETag. weak is the prefix that is ignored in each tag:
+// W/ for the weak comparison, "" for the strong comparison. Headers are split at commas, because the ETags of this API
+// have none.
 func etagMatches(headers []string, etag, weak string) bool {
 	for _, header := range headers {
 		if header == "*" {

@@ -92,7 +92,7 @@ func addFailures(doc object) error {
 }
 
 // addFailure adds examples to an error response. The description of the response names the examples. If it is the
-// text of the status, such as "Not Found", addFailure adds all examples with this status.
+// text of the status, such as "Not Found", addFailure adds all examples with this status whose name is their code.
 func addFailure(all object, status string, response object) error {
 	code, _ := strconv.Atoi(status)
 	names := strings.Split(response["description"].(string), ", ")

@@ -11,8 +11,11 @@ import (
 )
 
 // A StartupHandler serves requests while the store is being opened, until SetHandler is called. It sends 200 for
-// /livez and 503 for all other requests, except OPTIONS on the paths of the API and of the health checks: they get
-// 204, because a browser does not send a request after its preflight has failed.
+// /livez and 503 for other requests, except
+//
+//   - 204 for OPTIONS on the paths of the API and of the health checks, because a browser does not send a request after
+//     its preflight has failed,
+//   - 405 for a wrong method of /v1/pets/batch, and 404 for a path that is rejected because of an encoded slash.
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
 // NewStartupHandler returns a StartupHandler. trustedProxies are as in NewEngine. Of the options of the API it uses

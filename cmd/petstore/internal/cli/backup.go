@@ -115,7 +115,7 @@ const backupLayout = "petstore-20060102T150405.000Z.db"
 var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db(\.\d+\.partial)?$`)
 
 // backupToFolder writes a backup to a folder. Then it removes older backups of the same store, so that keep backups are
-// left.
+// left, and the .partial files of killed backups that are more than a day old.
 func (in *invocation) backupToFolder(ctx context.Context, folder string, keep int) error {
 	name := usecase.Now().Format(backupLayout)
 	if err := in.backup(ctx, filepath.Join(folder, name)); err != nil {

@@ -112,7 +112,8 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 	return cmd
 }
 
-// run checks the file, then adds its animals unless it is a dry run.
+// run checks the file. Unless it is a dry run, it then adds the animals of the file, or with --update replaces the
+// stored ones. It also writes the file of --rejects.
 func (r *importRun) run(ctx context.Context, store *repository.Store) (err error) {
 	start := time.Now()
 	var rejects *newFile
@@ -172,7 +173,8 @@ func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) err
 	return nil
 }
 
-// store adds the animals of the file that no earlier run has added.
+// store adds the animals of the file that no earlier run has added. With --again, it adds all animals once more if an
+// earlier run has added all.
 func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err error) {
 	if r.earlier, err = importer.Start(ctx, r.again); err == nil && !r.earlier.Complete {
 		progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
@@ -199,8 +201,9 @@ func (r *importRun) outcome(err error, added int64) string {
 	}
 }
 
-// rerun returns how to run the import again. If an import with --again has added animals, it must be continued without
-// --again: otherwise, if it was in fact complete, the command would begin once more.
+// rerun returns how to run the import again. begun says whether animals have been added. An import with --again is then
+// continued without --again: if the last transaction was committed in spite of the error, the import is complete, and
+// --again would add all animals once more.
 func (r *importRun) rerun(begun bool) string {
 	if r.again && begun {
 		return "run the command again without --again"

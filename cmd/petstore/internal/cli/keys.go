@@ -215,7 +215,7 @@ func (in *invocation) checkKeyOutput(*cobra.Command, []string) error {
 }
 
 // printKey prints the secret of a new key, and reports its id on standard error. replaced is the id of the key that the
-// new key replaces, or 0 if there is none: printKey also reports when that key is revoked. If err is not nil, printKey
+// new key replaces, or 0. If there is such a key, printKey also reports when it is revoked. If err is not nil, printKey
 // only returns err.
 func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced int64, secret string, err error) error {
 	if err != nil {

@@ -36,7 +36,8 @@ func createFile(path string) (*newFile, error) {
 	return &newFile{file, path}, err
 }
 
-// publish makes the content durable, and then gives the file its name. It never overwrites a file. The caller must call
+// publish makes the content durable, and then gives the file its name. It returns an error if path exists. If the file
+// system has no hard links, it overwrites a file that another process creates after the check. The caller must call
 // discard afterwards, even if publish returned an error.
 func (f *newFile) publish() error {
 	if err := f.Sync(); err != nil {

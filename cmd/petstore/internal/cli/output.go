@@ -151,8 +151,8 @@ func newProgress(out io.Writer, units string, total int) *progress {
 	return p
 }
 
-// add reports that n more units are done. There may be more units than the total, such as records that were added after
-// they had been counted. Without a bar, add writes a line for each tenth of the total.
+// add reports that n more units are done. There may be more units than the total, such as records that another process
+// adds after the count. Without a bar, add writes a line for each tenth of the total.
 func (p *progress) add(n int) {
 	p.done += n
 	if p.bar != nil {

@@ -138,7 +138,8 @@ func newPublicHandler(service *petstore.Service, health *server.Health, settings
 	return engine, swagger.Mount(engine, service)
 }
 
-// checkTimeout is the timeout of the checks of logServing, which delay the start of the service.
+// checkTimeout is the timeout of all checks of logServing together. The service already serves requests, but the output
+// of --first-key waits for the checks.
 const checkTimeout = 5 * time.Second
 
 // logServing logs that the service serves, and what an operator should know:

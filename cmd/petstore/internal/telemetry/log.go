@@ -55,7 +55,7 @@ const (
 	logFlushInterval = 100 * time.Millisecond
 	// logFlushSize is the number of buffered bytes at which they are written at once, before logFlushInterval ends.
 	logFlushSize = 64 << 10
-	// maxLogBuffer is the maximum number of bytes that are buffered while out blocks.
+	// maxLogBuffer is the maximum number of bytes that wait for the next write. The current write may have as many.
 	maxLogBuffer = 1 << 20
 	// logCloseTimeout is the maximum time that Close waits for the last write.
 	logCloseTimeout = time.Second
@@ -63,8 +63,8 @@ const (
 
 // A logWriter is a zapcore.WriteSyncer that buffers lines, and writes them to out in another goroutine, so that its
 // callers never wait. If out returns an error, logWriter writes the remaining bytes after logFlushInterval. While
-// out blocks or fails, it buffers maxLogBuffer bytes; further lines are dropped and counted. It is safe for
-// concurrent use.
+// out blocks or fails, it buffers maxLogBuffer bytes for the next write; further lines are dropped and counted. It is
+// safe for concurrent use.
 type logWriter struct {
 	out     io.Writer
 	dropped prometheus.Counter
@@ -75,7 +75,7 @@ type logWriter struct {
 	unreported int // the number of dropped lines that the log does not mention yet
 
 	timer   *time.Timer        // runs flush
-	writing chan *bytes.Buffer // has the lines that out has not accepted; empty while flush writes them
+	writing chan *bytes.Buffer // has the buffer that flush writes, with what an error has left; has none while flush runs
 }
 
 // newLogWriter returns a logWriter. The caller must Close it.
