@@ -196,7 +196,8 @@ type Repositories struct {
 type Transactor interface {
 	// InTx runs fn in a transaction, and returns nil once the transaction is durable. If fn returns an error, InTx rolls
 	// back the transaction and returns the error. fn may run more than once, because of a conflict or because another
-	// transaction failed: it must have no effect except through r. It must not use r in another goroutine.
+	// transaction failed: it must have no effect except through r. It must not use r in another goroutine. If transactions
+	// use several stores, all must use the stores in the same order: otherwise two can wait for each other forever.
 	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error) error
 	// CreatePets adds all animals in one transaction, or none, and returns them once the transaction is durable. It is
 	// faster than InTx when many goroutines call it. If claim has a key, CreatePets also claims the key, and stores the
