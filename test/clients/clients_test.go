@@ -57,7 +57,7 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 		},
 		"python": {
 			"openapi-generator", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
-			".venv/bin/pip freeze | diff requirements.txt - && PYTHONPATH=client .venv/bin/python main.py && cd go && go build ./...",
+			".venv/bin/pip freeze | diff requirements.txt - && PYTHONPATH=client .venv/bin/python main.py",
 		},
 	} {
 		t.Run(language, func(t *testing.T) {
