@@ -25,8 +25,12 @@ func (i imports) Advance(ctx context.Context, file port.FileDigest, from, to por
 	db := i.db.WithContext(ctx)
 	model := importModel{Digest: file[:], Added: to.Added, Complete: asInt(to.Complete), UpdatedAt: at.UnixMilli()}
 	var done *gorm.DB
-	if from == (port.ImportState{}) { // only one of several concurrent INSERTs inserts the row
-		done = db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "digest"}}, DoNothing: true}).Create(&model)
+	if from == (port.ImportState{}) { // there is a row only if the import begins once more
+		done = db.Clauses(clause.OnConflict{
+			Columns:   []clause.Column{{Name: "digest"}},
+			DoUpdates: clause.AssignmentColumns([]string{"added", "complete", "updated_at"}),
+			Where:     clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "imports.added = 0 AND imports.complete = 0"}}},
+		}).Create(&model)
 	} else {
 		done = db.Where("digest = ? AND added = ? AND complete = ?", file[:], from.Added, asInt(from.Complete)).
 			Select("added", "complete", "updated_at").Updates(&model)

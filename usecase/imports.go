@@ -29,18 +29,20 @@ func NewImporter(tx port.Transactor, file port.FileDigest, now func() time.Time)
 }
 
 // Start returns how far the file has been imported. The caller must call Start first, and then Run unless the
-// import is complete. If again is true and the import is complete, Start returns the zero state, and Run adds all
-// animals once more.
+// import is complete. If again is true and the import is complete, Start stores and returns the zero state, and Run
+// adds all animals once more. If Run then fails, continue with again false: the import may be complete, because a
+// transaction may be durable in spite of its error.
 func (i *Importer) Start(ctx context.Context, again bool) (state port.ImportState, err error) {
+	at := i.now()
 	err = i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 		state, err = r.Imports.Find(ctx, i.file)
+		if err == nil && again && state.Complete {
+			_, err = r.Imports.Advance(ctx, i.file, state, port.ImportState{}, at)
+			state = port.ImportState{}
+		}
 		return err
 	})
-	i.stored = state
-	if again && state.Complete {
-		state = port.ImportState{}
-	}
-	i.added = state.Added
+	i.stored, i.added = state, state.Added
 	return state, err
 }
 

@@ -60,7 +60,9 @@ func TestImportContinuesAfterItsLastBatchAndStartsAgain(t *testing.T) {
 	}
 	s.wantNames(t, strings.Join(names, ""))
 	start(false, port.ImportState{Added: total, Complete: true})
-	check(t, run(start(true, port.ImportState{}), names))
+	begunAgain := start(true, port.ImportState{})
+	check(t, run(start(false, port.ImportState{}), names)) // continues the import that begunAgain began
+	wantError(t, run(begunAgain, names), domain.ErrConflict, "")
 	start(false, port.ImportState{Added: total, Complete: true})
 	s.wantNames(t, strings.Repeat(strings.Join(names, ""), 2))
 }

@@ -176,24 +176,26 @@ func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) err
 // store adds the animals of the file that no earlier run has added. With --again, it adds all animals once more if an
 // earlier run has added all.
 func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err error) {
-	if r.earlier, err = importer.Start(ctx, r.again); err == nil && !r.earlier.Complete {
+	r.earlier, err = importer.Start(ctx, r.again)
+	started := err == nil
+	if started && !r.earlier.Complete {
 		progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
 		defer progress.stop()
 		err = importer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx))
 	}
 	if err != nil {
-		return interruptedOr(ctx, err, r.outcome(err, importer.Added()))
+		return interruptedOr(ctx, err, r.outcome(err, started, importer.Added()))
 	}
 	return nil
 }
 
 // outcome returns a text for an error of the method store: how many animals have been added, including earlier runs, and
-// how to continue.
-func (r *importRun) outcome(err error, added int64) string {
+// how to continue. started says whether the start of the import is stored.
+func (r *importRun) outcome(err error, started bool, added int64) string {
 	text := fmt.Sprintf("added %d of %d animals; ", added, r.checked.pets)
 	switch {
 	case !errors.Is(err, errFileChanged):
-		return text + r.rerun(added > 0) + " to continue"
+		return text + r.rerun(started) + " to continue"
 	case added == 0:
 		return text + "run the same command again when the file does not change"
 	default:
@@ -201,11 +203,11 @@ func (r *importRun) outcome(err error, added int64) string {
 	}
 }
 
-// rerun returns how to run the import again. begun says whether animals have been added. An import with --again is then
-// continued without --again: if the last transaction was committed in spite of the error, the import is complete, and
-// --again would add all animals once more.
-func (r *importRun) rerun(begun bool) string {
-	if r.again && begun {
+// rerun returns how to run the import again. started says whether the start of the import is stored. An import with
+// --again is then continued without --again: if the last transaction was committed in spite of an error, the import is
+// complete, and --again would add all animals once more.
+func (r *importRun) rerun(started bool) string {
+	if r.again && started {
 		return "run the command again without --again"
 	}
 	return "run the same command again"

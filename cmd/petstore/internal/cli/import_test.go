@@ -20,21 +20,23 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
 	for _, test := range []struct {
-		again bool
-		err   error
-		added int64
-		want  string
+		again   bool
+		err     error
+		started bool
+		added   int64
+		want    string
 	}{
-		{false, failed, 0, "added 0 of 9 animals; run the same command again to continue"},
-		{true, failed, 0, "added 0 of 9 animals; run the same command again to continue"},
-		{false, errFileChanged, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
+		{false, failed, true, 0, "added 0 of 9 animals; run the same command again to continue"},
+		{true, failed, false, 0, "added 0 of 9 animals; run the same command again to continue"},
+		{true, failed, true, 0, "added 0 of 9 animals; run the command again without --again to continue"},
+		{false, errFileChanged, true, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
 		{
-			false, fmt.Errorf("pets.csv: %w", errFileChanged), 5,
+			false, fmt.Errorf("pets.csv: %w", errFileChanged), true, 5,
 			"added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added",
 		},
 	} {
 		run := importRun{again: test.again, checked: checkedFile{pets: 9}}
-		if got := run.outcome(test.err, test.added); got != test.want {
+		if got := run.outcome(test.err, test.started, test.added); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test, got, test.want)
 		}
 	}
