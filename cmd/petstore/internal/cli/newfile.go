@@ -36,26 +36,36 @@ func createFile(path string) (*newFile, error) {
 	return &newFile{file, path}, err
 }
 
-// publish makes the content durable, and then gives the file its name. It returns an error if path exists. If the file
-// system has no hard links, it overwrites a file that another process creates after the check. The caller must call
-// discard afterwards, even if publish returned an error.
+// publish makes the content durable, and then gives the file its name. It returns an error if path exists. The caller
+// must call discard afterwards, even if publish returned an error.
 func (f *newFile) publish() error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
 	err := os.Link(f.Name(), f.path)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // the file system has no hard links
-		if err = checkUnused(f.path); err == nil {
-			err = os.Rename(f.Name(), f.path)
-		}
+		err = f.rename()
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return checkUnused(f.path)
+		return existsError(f.path)
 	}
 	if err != nil {
 		return err
 	}
 	return folder.Sync(f.path)
+}
+
+// rename gives the file its name. It replaces only an empty file that it has created itself.
+func (f *newFile) rename() error {
+	empty, err := os.OpenFile(f.path, os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_ = empty.Close()
+	if err = os.Rename(f.Name(), f.path); err != nil {
+		_ = os.Remove(f.path)
+	}
+	return err
 }
 
 // discard closes the file, and removes the name path.NUMBER.partial. A published file keeps its name.
@@ -67,9 +77,13 @@ func (f *newFile) discard() {
 // checkUnused returns an error if there is a file at path.
 func checkUnused(path string) error {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists already: name another file, or move it away", path)
+		return existsError(path)
 	}
 	return nil // any other error is returned when the file is created
+}
+
+func existsError(path string) error {
+	return fmt.Errorf("%s exists already: name another file, or move it away", path)
 }
 
 // isSameFile reports whether two paths name the same file, such as by a link.
