@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -55,19 +55,17 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{Conn: conn, database: d, ctx: ctx}
-	statements := "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT added, changed, keys FROM versions FOR UPDATE"
+	statements, standbys := &pgx.Batch{}, "unknown"
+	statements.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
+	statements.Queue(selectVersions + " FOR UPDATE").QueryRow(t.before.scan)
 	if d.requireSynchronous {
-		statements += "; SHOW synchronous_standby_names"
+		statements.Queue("SHOW synchronous_standby_names").QueryRow(func(row pgx.Row) error { return row.Scan(&standbys) })
 	}
-	results, err := t.run(statements)
-	if err == nil {
-		t.before, err = parseVersions(results[1])
-	}
-	if err != nil {
+	if err := t.run(statements); err != nil {
 		t.discard()
 		return nil, err
 	}
-	if d.requireSynchronous && len(results[2].Rows[0][0]) == 0 {
+	if standbys == "" {
 		return nil, errors.Join(errNotSynchronous, t.Rollback())
 	}
 	return t, nil
@@ -102,9 +100,9 @@ func (t *tx) Failed() bool { return t.status() == 'E' }
 // transaction in which a statement has failed.
 func (t *tx) status() (status byte) {
 	status = 'I' // also if the connection was lost
-	_ = t.raw(func(conn *pgconn.PgConn) error {
+	_ = t.raw(func(conn *pgx.Conn) error {
 		if !conn.IsClosed() {
-			status = conn.TxStatus()
+			status = conn.PgConn().TxStatus()
 		}
 		return nil
 	})
@@ -113,16 +111,18 @@ func (t *tx) status() (status byte) {
 
 // Commit implements engine.Tx. It also increases the numbers in versions for the changes.
 func (t *tx) Commit(changes engine.Changes) error {
-	after := t.before.plus(changes)
-	statement := "COMMIT"
-	if after != t.before {
-		statement = fmt.Sprintf("UPDATE versions SET added = %d, changed = %d, keys = %d; COMMIT", after.added, after.changed, after.keys)
+	statements := &pgx.Batch{}
+	if after := t.before.plus(changes); after != t.before {
+		statements.Queue("UPDATE versions SET added = $1, changed = $2, keys = $3", after.added, after.changed, after.keys)
 	}
+	statements.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return errNotCommitted
+		}
+		return nil
+	})
 	t.database.notices.reset()
-	results, err := t.run(statement)
-	if err == nil && results[len(results)-1].CommandTag.String() != "COMMIT" {
-		err = errNotCommitted
-	}
+	err := t.run(statements)
 	// The server sends a warning, for example, when the wait for a synchronous standby was cancelled.
 	if err = errors.Join(err, t.database.notices.err()); err != nil {
 		t.discard()
@@ -135,7 +135,9 @@ func (t *tx) Rollback() error {
 	if t.ended {
 		return nil
 	}
-	if _, err := t.run("ROLLBACK"); err != nil {
+	statements := &pgx.Batch{}
+	statements.Queue("ROLLBACK")
+	if err := t.run(statements); err != nil {
 		t.discard()
 		return err
 	}
@@ -166,19 +168,15 @@ func (t *tx) end() {
 	}
 }
 
-// run runs statements in one round trip.
-func (t *tx) run(statements string) (results []*pgconn.Result, err error) {
-	err = t.raw(func(conn *pgconn.PgConn) (err error) {
-		results, err = conn.Exec(t.ctx, statements).ReadAll()
-		return err
-	})
-	return results, err
+// run runs statements in one round trip. pgx prepares each of them once on a connection.
+func (t *tx) run(statements *pgx.Batch) error {
+	return t.raw(func(conn *pgx.Conn) error { return conn.SendBatch(t.ctx, statements).Close() })
 }
 
 // raw calls fn with the connection while nothing else uses it.
-func (t *tx) raw(fn func(*pgconn.PgConn) error) error {
-	return t.Raw(func(driverConn any) error { return fn(pgConnOf(driverConn)) })
+func (t *tx) raw(fn func(*pgx.Conn) error) error {
+	return t.Raw(func(driverConn any) error { return fn(pgxConnOf(driverConn)) })
 }
 
-// pgConnOf returns the connection of pgx that a connection of database/sql uses.
-func pgConnOf(driverConn any) *pgconn.PgConn { return driverConn.(*stdlib.Conn).Conn().PgConn() }
+// pgxConnOf returns the connection of pgx that a connection of database/sql uses.
+func pgxConnOf(driverConn any) *pgx.Conn { return driverConn.(*stdlib.Conn).Conn() }

@@ -3,11 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"example.com/petstore/repository/engine"
 )
@@ -21,16 +20,15 @@ func (v versions) plus(c engine.Changes) versions {
 	return versions{v.added + increment[c.Added], v.changed + increment[c.Changed], v.keys + increment[c.Keys]}
 }
 
-// parseVersions parses the row of the table versions.
-func parseVersions(result *pgconn.Result) (v versions, err error) {
-	if len(result.Rows) != 1 {
-		return v, errors.New("the table versions of the store has no row")
+const selectVersions = "SELECT added, changed, keys FROM versions"
+
+// scan reads the result of selectVersions.
+func (v *versions) scan(row pgx.Row) error {
+	err := row.Scan(&v.added, &v.changed, &v.keys)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errors.New("the table versions of the store has no row")
 	}
-	var errs [3]error
-	for i, number := range []*int64{&v.added, &v.changed, &v.keys} {
-		*number, errs[i] = strconv.ParseInt(string(result.Rows[0][i]), 10, 64)
-	}
-	return v, errors.Join(errs[:]...)
+	return err
 }
 
 // observed are the numbers that PollChanges has read, and the connection on which it read them.
@@ -80,10 +78,9 @@ func (d *database) observe(ctx context.Context) (current observed, err error) {
 		return current, err
 	}
 	err = conn.Raw(func(driverConn any) error {
-		pgxConn, v := driverConn.(*stdlib.Conn).Conn(), &current.versions
+		pgxConn := pgxConnOf(driverConn)
 		current.conn = pgxConn.PgConn()
-		row := pgxConn.QueryRow(ctx, "SELECT added, changed, keys FROM versions") // pgx prepares it once on each connection
-		return row.Scan(&v.added, &v.changed, &v.keys)
+		return current.versions.scan(pgxConn.QueryRow(ctx, selectVersions)) // pgx prepares it once on each connection
 	})
 	if err != nil {
 		discard(conn)
