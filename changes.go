@@ -70,7 +70,7 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.D
 			err = changes.RemoveOld(ctx, retention)
 		}
 		if err == nil {
-			// Position may return the position that its previous call has read. This call keeps that position recent.
+			// Position may return what an earlier call has read: regular calls keep the result recent.
 			_, err = changes.Position(ctx)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -19,9 +19,9 @@ import (
 )
 
 // The garbage collector runs when the heap has grown by gcPercent. The ballast counts as heap, but is never
-// touched, so it needs no physical memory. With it, a small heap may grow more between two collections, by
-// gcPercent of ballastSize. A large heap may grow less than with Go's default of 100 %. Go has no setting for a
-// minimum growth.
+// touched, so it needs no physical memory. Between two collections the heap may grow by gcPercent of ballastSize plus
+// gcPercent of the other live memory: a small heap by more, a large heap by less than with Go's default of 100 %. Go
+// has no setting for a minimum growth.
 const (
 	gcPercent   = 50
 	ballastSize = 24 << 20 // bytes

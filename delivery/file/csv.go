@@ -125,7 +125,8 @@ func trimEmpty(fields []string, n int) []string {
 func notBlank(field string) bool { return strings.TrimSpace(field) != "" }
 
 // next returns the next row that has a field that is not blank, and its fields. The fields are valid until the next
-// call. If the row is not UTF-8, or if encoding/csv rejects it, the row has a Rule.
+// call. If the row is not UTF-8, or if encoding/csv rejects it, the row has a Rule. But a quote that is not closed is
+// an error: encoding/csv has then read the rest of the file.
 func (r *csvReader) next() (row Row, fields []string, err error) {
 	for err == nil && !slices.ContainsFunc(fields, notBlank) {
 		before := r.csv.InputOffset()

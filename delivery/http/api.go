@@ -111,8 +111,8 @@ type Options struct {
 	// StaleIfUnavailable is how long cached pages are sent while Versions returns an error (stale-if-error, RFC 5861,
 	// section 4). Such a response has the header Age and no ETag. When zero, the page is read from the store, and the
 	// response is an error if that fails, too.
-	// StaleIfUnavailable requires VersionsAge, which returns how long the numbers may have missed commits (see
-	// repository.Store.VersionsAge).
+	// StaleIfUnavailable requires VersionsAge, which returns for how long the numbers of Versions may have missed the
+	// commits of other processes (see repository.Store.VersionsAge).
 	StaleIfUnavailable time.Duration
 	VersionsAge        func() time.Duration
 }

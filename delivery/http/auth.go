@@ -30,6 +30,9 @@ import (
 // A 401 has no WWW-Authenticate, unless the Authenticator sets it with c.Header. An Authenticator may return a name
 // with an error: then the name is logged, and a 403 counts for the rate limit of the caller.
 //
+// For a stream of changes, the Authenticator is called again twice a second, without the middleware. An error or
+// another name ends the stream.
+//
 // To let a caller only read, return domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
 

@@ -88,9 +88,10 @@ func (a *API) Fail(c *gin.Context, err error) {
 	a.log.Error("request failed", zap.String("request_id", stateOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 }
 
-// endsConnection reports whether the connection must be closed after a request with a body, because the read deadline has
-// passed. If a handler of the host has read the body, net/http reads on in order to detect a disconnect; this read has
-// failed at the deadline, and net/http has cancelled the context of the connection.
+// endsConnection reports whether the connection must be closed after a request with a body, because the read deadline
+// has passed. net/http reads on after the body, in order to detect a disconnect. If a handler of the host has read the
+// body, the deadline still applies to this read: at the deadline it fails, and net/http cancels the context of the
+// connection.
 func endsConnection(c *gin.Context) bool {
 	deadline := stateOf(c).deadline
 	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !deadline.IsZero() && !time.Now().Before(deadline)

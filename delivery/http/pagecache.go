@@ -21,8 +21,9 @@ type pageCache struct {
 	metrics *metrics
 }
 
-// A pageKey is "pets", "orders" or "inventory" and a query in canonical form, or "pet" or "order" and an id. Other forms of a query
-// are never keys, so that clients cannot fill the cache with copies of a page.
+// A pageKey identifies a page: kind is "pets", "orders" or "inventory", and query is in canonical form; or kind is
+// "pet" or "order", and query is the id. Other forms of a query are never keys, so that clients cannot fill the cache
+// with copies of a page.
 type pageKey struct{ kind, query string }
 
 // newPageCache returns a cache of Options.CacheBytes, or nil if the options disable it.
@@ -52,7 +53,7 @@ type cacheUse struct {
 	*pageCache
 	added, changed uint64    // the versions of the store after the request arrived; if unavailable, the last known versions
 	unavailable    bool      // the versions could not be read: a stale page may be sent, otherwise the page is read from the store
-	checked        time.Time // the versions include all commits until then; set only with StaleIfUnavailable
+	checked        time.Time // the versions include all commits before this time; set only with StaleIfUnavailable
 }
 
 // use returns the cache for a request.

@@ -30,8 +30,8 @@ func (l RateLimit) validate() error {
 		l.Requests, l.Window, int64(maxRequests))
 }
 
-// maxCallers is the maximum number of token buckets. Above it, the bucket of a caller with few requests is removed. The
-// caller may be a recent one. Its next request gets a full bucket.
+// maxCallers is the maximum number of token buckets. Above it, the bucket of a caller with few requests is removed,
+// even if its last request was recent. The next request of that caller gets a full bucket.
 const maxCallers = 10_000
 
 // maxRequests is the largest integer in a structured field such as RateLimit-Policy (RFC 9651, section 3.3.1).

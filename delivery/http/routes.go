@@ -127,9 +127,9 @@ func ServeOptions(methods ...string) gin.HandlerFunc {
 // would reject.
 //
 // Mount returns an error if the API is mounted already, or if one of its routes conflicts with a route of the host or of
-// another API. The API then serves no request. Gin cannot remove the routes that were mounted before the conflict. They
-// remain in Engine.Routes and in the Allow header of a 405; requests to them run the middleware of the group and get the
-// response of NotFound.
+// another API. After a conflict, the API serves no request. Gin cannot remove the routes that were mounted before the
+// conflict. They remain in Engine.Routes and in the Allow header of a 405; requests to them run the middleware of the
+// group and get the response of NotFound.
 func (a *API) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) (err error) {
 	if a.basePath != "" {
 		return fmt.Errorf("rest: mount the API: it is mounted under %s", a.basePath)

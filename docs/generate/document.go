@@ -93,6 +93,7 @@ func addFailures(doc object) error {
 
 // addFailure adds examples to an error response. The description of the response names the examples. If it is the
 // text of the status, such as "Not Found", addFailure adds all examples with this status whose name is their code.
+// It replaces the description: by the name of the example if there is one, otherwise by the text of the status.
 func addFailure(all object, status string, response object) error {
 	code, _ := strconv.Atoi(status)
 	names := strings.Split(response["description"].(string), ", ")
@@ -122,8 +123,8 @@ func addFailure(all object, status string, response object) error {
 	return nil
 }
 
-// shareSchemas replaces copies of shared schemas by references. swag copies enums and the arrays in responses. It
-// also wraps the reference of a field that has a description in allOf, which shareSchemas removes.
+// shareSchemas replaces copies of shared schemas by references. swag copies enums and the arrays in responses. For a
+// field with a description, swag wraps the reference in an allOf, which shareSchemas removes.
 func shareSchemas(doc object) error {
 	schemas := at(doc, "components", "schemas")
 	names := map[string]string{}

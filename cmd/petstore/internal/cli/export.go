@@ -157,7 +157,7 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
 }
 
-// A recordReader counts and reads the records that have a status. If the status is empty, it selects all records.
+// A recordReader counts and reads the records with a given status. An empty status selects all records.
 type recordReader[T, S any] interface {
 	Count(ctx context.Context, status S) (int64, error)
 	Each(ctx context.Context, status S, fn func(T) error) error

@@ -74,8 +74,10 @@ type logWriter struct {
 	buffered   *bytes.Buffer
 	unreported int // the number of dropped lines that the log does not mention yet
 
-	timer   *time.Timer        // runs flush
-	writing chan *bytes.Buffer // has the buffer that flush writes, with what an error has left; has none while flush runs
+	timer *time.Timer // runs flush
+	// writing holds the buffer that flush writes to out, with the bytes that were not written because of an error. The
+	// channel is empty while flush runs.
+	writing chan *bytes.Buffer
 }
 
 // newLogWriter returns a logWriter. The caller must Close it.
