@@ -66,7 +66,8 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 // claim expires only when the clock has advanced by IdempotencyTTL, maxClaimGap and claimInterval, together
 // 25 hours and a minute. If claims are rare, that takes longer: with one claim a day 26 days, because the
 // clock advances by maxClaimGap a day. If a request sets the clock and stores no claim, the next request
-// sets the clock back to the newest claim: the time before these two requests may not count.
+// that sets the clock sets it back to the time of the newest claim. The time since that claim then does not
+// count.
 type claimClock struct {
 	now int64 // milliseconds
 	set time.Time

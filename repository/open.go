@@ -48,8 +48,8 @@ type Options struct {
 	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.
 	ObserveFailure func(engine.Failure)
 	// TracerProvider, if not nil, creates a span for each statement of a repository. A span has the text of
-	// the statement and no values. On PostgreSQL, several requests may share a statement; its span then
-	// belongs to none of them.
+	// the statement and no values. Calls of CreatePets, and on PostgreSQL reads, may share a statement; its
+	// span then belongs to none of their requests.
 	TracerProvider trace.TracerProvider
 }
 

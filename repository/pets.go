@@ -35,7 +35,7 @@ func (p pets) rowsOf(q domain.PetQuery) engine.Rows {
 		return withStatuses(rows, "status", q.Statuses) // the column of the index pets_status_id
 	}
 	rows.Column, rows.Value = "category_id", *q.CategoryID
-	if len(q.Statuses) == 0 { // the index pets_category_id_status_id has the animals of one status by id
+	if len(q.Statuses) == 0 { // all statuses: pets_category_id_status_id is ordered by id only within a status
 		q.Statuses = append(domain.PetStatuses(), "")
 	}
 	return withStatuses(rows, "COALESCE(status, '')", q.Statuses)

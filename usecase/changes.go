@@ -18,8 +18,8 @@ type Changes struct {
 	position     atomic.Pointer[position]
 }
 
-// A position is a reading of the latest position. last was the latest position at the time at. before is the result of
-// an earlier reading, at least maxStaleness before at: every page that is read after at includes it.
+// A position is the result of a query. last is the position of the latest change at the time at. before is the last of
+// an earlier query, at least maxStaleness before at: every page that is read after at includes it.
 type position struct {
 	at           time.Time
 	last, before int64 // 0 if not known

@@ -95,8 +95,8 @@ type result struct {
 	cpu       time.Duration // CPU time of the server and its PostgreSQL server per request
 }
 
-// line returns the result as a line of go test -bench. With atRate, an operation takes as long as its
-// client waits. Otherwise it takes as long as the server needs for a request.
+// line returns the result as a line of go test -bench. With atRate, ns/op is the mean latency. Otherwise it is
+// the duration of the run divided by the number of requests.
 func (r result) line(name string, atRate bool) string {
 	perOp := time.Duration(float64(time.Second) / r.rate)
 	if atRate {

@@ -24,15 +24,18 @@ type Claim struct {
 
 // Rows describes which rows of a table a request reads. The ids are the arguments of the request. Requests
 // with equal Rows can share a query.
+//
+// If Page is false, a request reads the rows with its ids. If Page is true, it reads a page and has one id: the
+// page has the first rows with a greater id. With Newest, it has the first rows with this or a smaller id.
 type Rows struct {
 	Table      string
 	Columns    string // the column names, separated by commas; one of them is id
-	Page       bool   // read a page: the first rows after the id, or up to it if Newest. Otherwise read the rows with the ids
+	Page       bool   // whether the request reads a page
 	Newest     bool   // the rows are descending by id, otherwise ascending
 	Limit      int    // the maximum number of rows of a page
 	Column     string // if not empty, a page has only rows with Value in this column
 	Value      int64
-	Status     string // the SQL expression for the status in the index of a page, "" for rows with any status
+	Status     string // the SQL expression for the status, as in the index of a page; if empty, any status is read
 	Statuses   string // the statuses of the rows of a page, separated by commas
 	NullStatus bool   // an empty status in Statuses is stored as NULL
 }

@@ -25,8 +25,8 @@ type Versions struct {
 	added, changed, keys number // one for each kind of change, see engine.Changes
 }
 
-// A number increases with each commit. While a commit runs, it is not known whether its changes are visible already: each
-// load then increases the number, so that no entry of a cache is used.
+// A number increases with each commit. On an engine with a PollInterval, it is not known while a commit runs whether
+// its changes are visible already: each load then increases the number, so that no entry of a cache is used.
 type number struct {
 	value      atomic.Uint64
 	committing atomic.Bool

@@ -31,15 +31,16 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 	return query + " ORDER BY n, found." + rows.Order(), append([]any{&ids, &numbers}, args...) // GORM would expand slices
 }
 
-// selectPage returns the query of a page, and its arguments. id is the SQL expression for the id after
-// which the page begins, with the arguments idArgs.
+// selectPage returns the query of a page, and its arguments. id is the SQL expression for the id of the
+// request (see engine.Rows), with the arguments idArgs.
 //
 // If the page has statuses, the query reads the rows of each status separately, through an index that has
 // the status before the id. (Only the orders of one animal have no such index.) PostgreSQL assumes that a
 // status is spread evenly. If the query were ordered by id alone, it would use the primary key and read
-// rows of other statuses until it has found enough, possibly the whole table. So the query is ordered by
-// (status, id), one condition compares (status, id), and another one excludes other statuses. With the
-// condition status = …, PostgreSQL would order by id alone.
+// rows of other statuses until it has found enough, possibly the whole table. So the query for a status S is
+// ordered by (status, id), and has the conditions (status, id) > (S, id of the request) and status <= S. With
+// Newest, the order and the comparisons are reversed. With the condition status = S, PostgreSQL would order by
+// id alone.
 func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args []any) {
 	behind, upTo, status := " > ", " <= ", rows.Status+", "
 	if rows.Newest {

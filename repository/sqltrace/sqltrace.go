@@ -13,8 +13,8 @@ import (
 )
 
 // Pool returns a pool that creates a span for each statement. If provider is nil, it returns pool itself. A
-// span has the text of the statement and no values. It follows OpenTelemetry's semantic conventions for
-// database client spans.
+// span has the text of the statement, as the attribute db.query.text of OpenTelemetry's semantic conventions,
+// and no values.
 func Pool(pool gorm.ConnPool, provider trace.TracerProvider) gorm.ConnPool {
 	if provider == nil {
 		return pool

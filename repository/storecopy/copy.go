@@ -22,7 +22,7 @@ type Options struct {
 	// can write to the store until Copy returns.
 	Snapshot bool
 	// Progress is required. It is called before each part of the work with the unit, such as "rows", and
-	// the total. Copy then calls add with the number of units that are done, repeatedly.
+	// the total. Copy then calls add repeatedly, with the number of units that it has done since the last call.
 	Progress func(units string, total int) (add func(n int))
 }
 

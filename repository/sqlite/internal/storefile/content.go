@@ -54,9 +54,9 @@ func New(path string) (*File, error) {
 // checkpoint, after the last Check that read it and found no error. Without a Reader, Check only checks that
 // the same file is there and has content.
 //
-// Check opens no descriptor. For a read without the WAL, SQLite reuses a descriptor: SQLite closes no
-// descriptor of the file while this process has a lock on the file (findReusableFd in os_unix.c,
-// TestWritesAreCommittedWithoutFreeDescriptor).
+// Check opens no descriptor. For a read without the WAL it opens a connection, which reuses the descriptor of
+// an earlier connection: while this process has a lock on the file, SQLite keeps the descriptors of connections
+// that were closed (findReusableFd in os_unix.c, TestWritesAreCommittedWithoutFreeDescriptor).
 func (f *File) Check() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +86,9 @@ func (f *File) Check() error {
 // file, such as an error of the disk.
 func (f *File) checkContent(truncated bool) error {
 	err := checkGeneration(context.Background(), f.path, f.Reader)
-	if err == nil && truncated { // if VACUUM has truncated the file, it can be read without its WAL
+	// checkGeneration accepts a file that can be read only with its WAL. A file that VACUUM has truncated can be
+	// read without its WAL. If this one cannot, something else has truncated it.
+	if err == nil && truncated {
 		_, err = readGenerationWithoutWAL(context.Background(), f.path)
 	}
 	if code := Code(err); code == sqlite3.ErrNotADB || code == sqlite3.ErrCorrupt {
