@@ -25,7 +25,8 @@ func (s *Store) TryAcquireReadSlots(n int64) bool { return s.slots().TryAcquire(
 // ReleaseReadSlots releases n of the connections that read.
 func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
 
-// ExecIn runs a statement in the transaction of r. It records no change.
+// ExecIn runs a statement in the transaction of r. It calls no Mark method of groupcommit.Tx, so that the caches do
+// not know of the change.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 	_, err := r.Pets.(pets).tx.ExecContext(ctx, statement)
 	return err

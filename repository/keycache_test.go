@@ -25,7 +25,7 @@ func creatingKey(t *testing.T) (txFunc, apikey.Hash) {
 	}, key.Hash
 }
 
-// renaming changes a key, but does not record the change.
+// renaming changes a key without MarkKeysChanged, so that the cache does not know of the change.
 var renaming = executing("UPDATE api_keys SET name = 'till 2'")
 
 func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want string) apikey.Key {

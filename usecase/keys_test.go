@@ -206,7 +206,7 @@ func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 	}
 	s.database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
 	for i, use := range []struct{ at, want time.Duration }{
-		{0, 0}, // the use is written again
+		{0, 0}, // without another use: the write that failed is repeated
 		{apikey.UseInterval - time.Millisecond, 0},
 		{apikey.UseInterval, apikey.UseInterval},
 		{time.Hour, time.Hour},

@@ -157,8 +157,8 @@ func TestAuthenticatorNamesCallerOrRejects(t *testing.T) {
 }
 
 // Keys that replace each other have the same idempotency keys, also while several of them are valid. The
-// key of another client has its own idempotency keys. So has each caller of a host that uses the same store, even
-// if the name of the caller is the id of an API key.
+// key of another client has its own idempotency keys. Each caller of a host that uses the same store also has its
+// own idempotency keys, even if the name of the caller is the id of an API key.
 func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)

@@ -102,7 +102,8 @@ func (f forger) try(t *testing.T, tag string, limit time.Duration, hash uint64) 
 // The bytes are computed from the state of the hash before them and from the state that is needed after
 // them. They may be no valid text.
 func (f forger) withHash(number int, hash uint64) string {
-	// The 8 bytes begin after a complete stripe of 32 bytes, so they are hashed with what follows the name.
+	// XXH64 hashes complete stripes of 32 bytes first, then the tail in parts of 8, 4 and 1 byte. start has complete
+	// stripes only, so the 8 bytes are the first part of the tail, and afterName is the rest of the tail.
 	start := f.beforeName + fmt.Sprintf("%0*d", 32+(32-len(f.beforeName)%32), number)
 	size := len(start) + 8 + len(f.afterName)
 	needed := undoAvalanche(hash)

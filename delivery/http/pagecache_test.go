@@ -166,8 +166,8 @@ func (o *outage) List(ctx context.Context, q domain.PetQuery) (domain.Page[domai
 	return o.Pets.List(ctx, q)
 }
 
-// The Age of a stale page counts from when it was read. If no later commit is known to have changed the page, it
-// counts from the last check of the versions.
+// The Age of a stale page counts from when it was read. If the versions were checked later, and no commit is known
+// to have changed the page, the Age counts from that check.
 func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -220,7 +220,7 @@ func wantAvailable(t *testing.T, s *repository.Store) {
 	check(t, s.Ping(t.Context()))
 }
 
-// wantConnections expects at most limit connections to the database, apart from its own connection.
+// wantConnections waits until the stores have at most limit connections to the database.
 func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
 	testkit.WaitUntil(t, "closed connections have ended", func() bool {

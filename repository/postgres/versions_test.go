@@ -23,8 +23,8 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, stores...)
 		check(t, stores[0].InTx(t.Context(), adding("Rex")))
 		var inserted [][2]uint64
-		// A transaction reads the row of versions when it begins. The caches do not use what it has read, so
-		// Versions must also increase when a transaction calls it.
+		// A transaction reads the row of versions when it begins, but the caches do not learn of what it has read.
+		// So Versions must return the new numbers also if it is called while a transaction runs.
 		for _, store := range stores {
 			check(t, store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 				inserted = append(inserted, versionsOf(t, store)...)

@@ -254,7 +254,7 @@ type entry struct {
 // read reads the rows of a kind through the cache, as the documentation of freshness says. It reports a
 // violation if it misses a row for which one of these cases holds when the read begins:
 //
-//   - A call of this process had returned with the row before.
+//   - The call that inserted the row is a call of this process, and had returned.
 //   - An earlier read of this process had returned the row. On SQLite this counts only for rows of this
 //     process, on PostgreSQL only if maxAge is zero.
 //   - The row was committed longer ago than maxAge.

@@ -34,8 +34,8 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	check(t, tx.Rollback())
 }
 
-// A commit to a file that has no path any more succeeds. The hook changes the path after the check that
-// precedes COMMIT.
+// If the file was only moved away, and no other file is at its path, the commit succeeds. The hook moves a file
+// after the check that precedes COMMIT.
 func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -180,7 +180,7 @@ func TestPageIsAccessibleByKeyboardInABrowser(t *testing.T) {
 
 			p.tabTo(authorizeButton)
 			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField), chromedp.KeyEvent(s.Key+kb.Enter))
-			p.run(waitForFocus(addOperation + " .execute")) // the store is empty
+			p.run(waitForFocus(addOperation + " .execute")) // the page opens it, because the store is empty
 			p.wantAccessible(axe, "open operation")
 			p.run(chromedp.KeyEvent(kb.Enter), waitFor(addOperation+` .live-responses-table`, `element => element.innerText.includes("201")`))
 			p.wantAccessible(axe, "response")

@@ -47,7 +47,9 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 				harness.MustRun(t, folder, "backup", "backup")
 				backedUp := linearizability.Monotonic()
 				s.wantWrites(t, l, 8)
-				s.AddPet(t, "last") // a WAL without an insert could belong to any copy
+				// An insert writes a page with the generation of the file to the WAL. Without an insert, the WAL could
+				// belong to any copy of the file.
+				s.AddPet(t, "last")
 				if open {
 					harness.Shell(t, folder, damage)
 					s.wantNoWrongData(t)

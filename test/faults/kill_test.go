@@ -70,10 +70,12 @@ func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 }
 
 // TestRefusedWriteIsNeverThereWhileTheNextFails checks the store after each write to the disk, as if the
-// server had been killed then. The next commit may write the same first frame of the WAL as the refused commit.
-// If the server were killed before the next commit has overwritten the other frames, the refused commit would be
-// complete again. In a new WAL, SQLite syncs the header before it writes a commit. If the first sync of the
-// header succeeds and the later ones fail, no later commit overwrites the refused one.
+// server had been killed then. In two cases a refused commit could be in the store:
+//
+//   - The next commit may write the same first frame of the WAL as the refused commit. If the server were killed
+//     then, this frame and the other frames of the refused commit would be a complete commit.
+//   - In a new WAL, SQLite syncs the header before it writes a commit. If only the first of these syncs succeeds,
+//     the first commit is written and refused, and no later commit overwrites it.
 func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 	for _, newWAL := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a new WAL: ", newWAL), func(t *testing.T) {

@@ -22,8 +22,8 @@ func (k recordKey) String() string {
 	return fmt.Sprintf("order %d of animal %d.%d", k.order, k.shelf, k.animal)
 }
 
-// maxRange is the maximum number of ids for which a page without a link to the next page is judged, unless its limit
-// is greater: then it is judged for all ids.
+// maxRange is for how many ids a page without a link to the next page is judged. A page whose limit is greater than
+// maxRange is judged for all ids.
 const maxRange = 50
 
 // noLimit is the limit of a page with all records of a store.
@@ -46,7 +46,9 @@ type expectation struct {
 
 // shown is what a history tells about its animals and orders.
 type shown struct {
-	requests            map[int][]*Operation        // by shelf; no pages, no reads without a response or with 503; writes with 503 only if Uncertain
+	// requests has the requests of each shelf except pages, reads without a response, and requests with 503. If the
+	// history is Uncertain, it also has the writes with 503, as writes without a known outcome.
+	requests            map[int][]*Operation
 	animals, orders     map[int64]recordKey         // by id, from the responses to Add and Order; animals also from pages
 	begun               map[recordKey]time.Duration // when the first request that may have added the record was sent
 	observations        map[int][]observation       // the observations of each shelf
@@ -176,8 +178,9 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	return seen
 }
 
-// ids returns the elements of all that are in the range of the page. The range of a page without a link to the next
-// page ends after maxRange elements, unless the limit of the page is greater.
+// ids returns the ids for which the page is judged. If the query names ids, it returns these ids. Otherwise it returns
+// the elements of all that are in the range of the page. The range of a page without a link to the next page ends
+// after maxRange elements, unless the limit of the page is greater.
 func (op *Operation) ids(all []int64) []int64 {
 	q := op.Query
 	if q.IDs != nil {

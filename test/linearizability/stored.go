@@ -38,7 +38,7 @@ func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sen
 	return past.Check(page)
 }
 
-// until does what at does. Its times are times of Monotonic.
+// until is the method at for times of Monotonic.
 func (h *History) until(acknowledged, sent int64) *History {
 	now, since := Monotonic(), h.now()
 	return h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))

@@ -74,8 +74,8 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	}
 }
 
-// A web page can send requests to the listener under any host name that resolves to its address, but not
-// under the address itself nor under localhost.
+// If the host name of a web page resolved to the listener (DNS rebinding), the page could read the responses. Its
+// requests have this host name as Host, never an IP address or localhost.
 func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	for address, hosts := range map[string]map[string]int{

@@ -67,7 +67,7 @@ func serve(t *testing.T, l net.Listener, handler http.Handler, delay time.Durati
 	return stop, done
 }
 
-// get requests a path. It returns the body of the response, and whether the connection is closed after it.
+// get requests a URL. It returns the body of the response, and whether the connection is closed after it.
 func get(t *testing.T, client http.RoundTripper, url string) (body string, closed bool, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)

@@ -40,9 +40,9 @@ func Available() bool {
 	return err == nil || os.Getenv(dsnVariable) != ""
 }
 
-// WithServer returns an m whose Run starts a server, sets *server, runs the tests and closes the server. It
-// writes errors to stderr. If no server is available, *server stays nil, and tests that call NewDatabase
-// are skipped.
+// WithServer returns an m whose Run starts a server, or uses the server of PETSTORE_TEST_POSTGRES_DSN. Run sets
+// *server, runs the tests and closes the server. It writes errors to stderr. If no server is available, *server
+// stays nil, and tests that call NewDatabase are skipped.
 func WithServer(m Tests, server **Server) Tests { return withServer{m, server} }
 
 // Tests is a testing.M, or wraps one.
@@ -154,7 +154,8 @@ func (s *Server) NewDatabase(t testing.TB) (dsn string) {
 	return s.NewCopy(t, "template0")
 }
 
-// NewCopy is NewDatabase with the contents of the database name, to which nobody may be connected.
+// NewCopy is NewDatabase with the contents of another database, whose name is name. No client may be connected to
+// that other database.
 func (s *Server) NewCopy(t testing.TB, name string) (dsn string) {
 	t.Helper()
 	if s == nil {
@@ -238,8 +239,8 @@ func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
 var errMissing = errors.New("PostgreSQL is not installed: run make deps, or let the tests use a server on which they may create databases with " +
 	dsnVariable)
 
-// findPrograms returns the folder of initdb and postgres. It is the folder of the newest version where
-// Debian installs them, or is found in PATH.
+// findPrograms returns the folder of initdb and postgres. If Debian has installed some, it is the folder of the
+// newest version. Otherwise it is the folder of the initdb in PATH.
 func findPrograms() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for an invalid pattern
 	if len(found) > 0 {
