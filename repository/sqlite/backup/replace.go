@@ -190,10 +190,12 @@ func (r *replacement) removeLink(context.Context) error { return storefile.Remov
 func (r *replacement) moveAside(name string) func(context.Context) error {
 	return func(context.Context) error {
 		err := os.Rename(r.path+name, r.path+name+r.suffix)
+		if err == nil {
+			r.result.Kept = append(r.result.Kept, r.path+name+r.suffix)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		r.result.Kept = append(r.result.Kept, r.path+name+r.suffix)
 		return err
 	}
 }

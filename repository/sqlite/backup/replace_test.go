@@ -135,6 +135,19 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 	}
 }
 
+// The WAL cannot be renamed, because a folder has its new name.
+func TestReplaceNamesOnlyFilesThatItHasKept(t *testing.T) {
+	t.Parallel()
+	path, next := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "next.db")
+	sqlitetest.NewStore(t, next, "Ada")
+	sqlitetest.WriteFile("commits")(t, path+"-wal")
+	check(t, os.Mkdir(path+"-wal"+suffix, 0o700))
+	replaced, err := backup.Replace(t.Context(), path, next, at, false)
+	if err == nil || len(replaced.Kept) > 0 {
+		t.Errorf("got %v and %v, want an error and no file", err, replaced.Kept)
+	}
+}
+
 func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notes.db")
