@@ -73,8 +73,8 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
-			"Changes-Position", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After",
-			"Sunset", "WWW-Authenticate", "X-Request-Id",
+			"Age", "Changes-Position", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy",
+			"Retry-After", "Sunset", "WWW-Authenticate", "X-Request-Id",
 		},
 		MaxAge: 600,
 	}

@@ -87,7 +87,7 @@ func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 		s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", origin, requestMethodPost, requestHeaders), notAllowed)
 		s.expectOnly(t, get("/v1/pets", origin), ok("").withHeader(originNotAllowed, "-Access-Control-Expose-Headers", "Vary: Origin"))
 	}
-	exposed := "Access-Control-Expose-Headers: Changes-Position, Deprecation, Etag, Idempotency-Replayed, Link, Location, Ratelimit, " +
+	exposed := "Access-Control-Expose-Headers: Age, Changes-Position, Deprecation, Etag, Idempotency-Replayed, Link, Location, Ratelimit, " +
 		"Ratelimit-Policy, Retry-After, Sunset, Www-Authenticate, X-Request-Id"
 	for _, r := range []request{get("/v1/pets"), postPet(`{`), get("/v1/pets", "-Authorization"), get("/v1/nothing"), get("/v1/pets%2F1")} {
 		r.header = append(r.header, allowedOrigin)
