@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The default and maximum number of records in a page (service specification, "Limits"). MaxLimit is also the maximum
+// The default and maximum number of records in a page (docs/contract.yaml). MaxLimit is also the maximum
 // number of animals that one request may add or may name by id.
 const (
 	DefaultLimit = 20

@@ -152,7 +152,7 @@ func TestNoCorrectionIsLost(t *testing.T) {
 		return number >= done.Load()
 	})
 	testkit.Equal(t, "the number of corrections", done.Load(), number)
-	t.Logf("%d corrections, %d refused with 412; lost updates 0", done.Load(), refused.Load())
+	t.Logf("%d corrections, %d refused with 412", done.Load(), refused.Load())
 }
 
 // read returns the ETag of the animal, and the number in its name.

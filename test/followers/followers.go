@@ -213,7 +213,7 @@ func (f *follower) apply(data []byte) {
 		Pet, Order json.RawMessage
 	}
 	if err := json.Unmarshal(data, &change); err != nil || change.Seq != f.position.Load()+1 {
-		f.err = fmt.Errorf("after the change %d: got %s (%w)", f.position.Load(), data, err)
+		f.err = fmt.Errorf("after the change %d: got %s (%v)", f.position.Load(), data, err)
 		return
 	}
 	f.position.Add(1)

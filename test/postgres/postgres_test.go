@@ -60,7 +60,7 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 	for _, args := range []string{"keys create --name till-1", "keys list", "migrate status", "config"} {
 		if stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), flags...)...); code != 0 ||
 			strings.Contains(stdout+stderr, "hunter2") {
-			t.Errorf("%s printed the password", args)
+			t.Errorf("%s: got code %d, %s%s, want 0 and no password", args, code, stdout, stderr)
 		}
 	}
 	s.Stop(t)
@@ -101,7 +101,7 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 		args := append([]string{"serve", "--set", "database.require_synchronous=" + tc.required}, flags...)
 		s := harness.Launch(t, harness.Command(t.Context(), dir, args...), address)
 		s.Key = key
-		line := regexp.MustCompile(`\{"level":"` + tc.level + `",.*"the database server has no synchronous standby"`)
+		line := regexp.MustCompile(`\{"level":"` + tc.level + `",.*"no synchronous standby is known"`)
 		testkit.WaitUntil(t, "it says so", func() bool { return line.MatchString(s.Log.String()) })
 		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != tc.added {
 			t.Errorf("required %s: got %d %s %v, want %d", tc.required, status, body, err, tc.added)

@@ -145,7 +145,7 @@ const checkTimeout = 5 * time.Second
 // logServing logs that the service serves, and what an operator should know:
 //
 //   - a warning if the store was created in the database of another program,
-//   - a message if the database server has no synchronous standby, so that a failover may lose writes; it is a warning if
+//   - a message if no synchronous standby is known, so that a failover may lose writes; it is a warning if
 //     database.require_synchronous is set,
 //   - a warning if no API key is valid, unless FirstKey is set.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
@@ -167,7 +167,7 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 		if settings.Database.RequireSynchronous {
 			level = zap.WarnLevel
 		}
-		log.Log(level, "the database server has no synchronous standby", zap.Error(err))
+		log.Log(level, "no synchronous standby is known", zap.Error(err))
 	}
 	if !o.FirstKey {
 		o.warnWithoutKey(ctx, service.Keys(), log)
