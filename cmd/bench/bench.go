@@ -31,6 +31,10 @@ const (
 //go:embed requests.lua
 var script []byte
 
+// settling is a pause after each run. At the end of a run, each client has a request without a response, which the server
+// still runs.
+const settling = 300 * time.Millisecond
+
 // A bench starts servers and measures them. The caller must close it.
 type bench struct {
 	options
@@ -210,6 +214,7 @@ func (b *bench) measure(ctx context.Context, r row, s *server, round int) (resul
 	}
 	after, err := b.cpuTime(s)
 	measured.cpu = (after - before) / time.Duration(measured.requests)
+	time.Sleep(settling)
 	return measured, err
 }
 
