@@ -25,7 +25,7 @@ func (i imports) Advance(ctx context.Context, file port.FileDigest, from, to por
 	db := i.db.WithContext(ctx)
 	model := importModel{Digest: file[:], Added: to.Added, Complete: asInt(to.Complete), UpdatedAt: at.UnixMilli()}
 	var done *gorm.DB
-	if from == (port.ImportState{}) { // there is a row only if the import begins once more
+	if from == (port.ImportState{}) { // there may be a row: with the zero state if the import begins once more, otherwise of another process
 		done = db.Clauses(clause.OnConflict{
 			Columns:   []clause.Column{{Name: "digest"}},
 			DoUpdates: clause.AssignmentColumns([]string{"added", "complete", "updated_at"}),

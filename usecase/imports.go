@@ -37,7 +37,7 @@ func (i *Importer) Start(ctx context.Context, again bool) (state port.ImportStat
 	err = i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 		state, err = r.Imports.Find(ctx, i.file)
 		if err == nil && again && state.Complete {
-			_, err = r.Imports.Advance(ctx, i.file, state, port.ImportState{}, at)
+			err = i.advance(ctx, r, state, port.ImportState{}, at)
 			state = port.ImportState{}
 		}
 		return err
@@ -94,15 +94,10 @@ func (i *Importer) add(ctx context.Context, pets []domain.Pet, total int64) erro
 	at, to := i.now(), port.ImportState{Added: i.added + int64(len(pets))}
 	to.Complete = to.Added == total
 	err := i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-		advanced, err := r.Imports.Advance(ctx, i.file, i.stored, to, at)
-		if err != nil {
-			return err
+		err := i.advance(ctx, r, i.stored, to, at)
+		if err == nil {
+			added, err = r.Pets.Create(ctx, news)
 		}
-		if !advanced {
-			// The error has no Code, because no operation of the API returns it.
-			return &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
-		}
-		added, err = r.Pets.Create(ctx, news)
 		return err
 	})
 	if err != nil {
@@ -115,6 +110,16 @@ func (i *Importer) add(ctx context.Context, pets []domain.Pet, total int64) erro
 		}
 	}
 	return nil
+}
+
+// advance stores the state to. It returns an ErrConflict if the stored state is not from.
+func (i *Importer) advance(ctx context.Context, r port.Repositories, from, to port.ImportState, at time.Time) error {
+	advanced, err := r.Imports.Advance(ctx, i.file, from, to, at)
+	if err == nil && !advanced {
+		// The error has no Code, because no operation of the API returns it.
+		err = &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
+	}
+	return err
 }
 
 // Added returns how many animals of the file have been added so far, including earlier runs.

@@ -173,4 +173,8 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 	empty := port.ImportState{Complete: true}
 	testkit.Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
 	wantImportState(t, s, other, whole)
+	testkit.Equal(t, "Advance from an unknown state of a complete import", false, advance(t, s, other, none, half))
+	testkit.Equal(t, "Advance back to the first state, and again", true, advance(t, s, other, whole, none) && advance(t, s, other, none, half))
+	testkit.Equal(t, "Advance from the first state that was left", false, advance(t, s, other, none, half))
+	wantImportState(t, s, other, half)
 }

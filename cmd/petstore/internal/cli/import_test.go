@@ -29,6 +29,7 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 		{false, failed, true, 0, "added 0 of 9 animals; run the same command again to continue"},
 		{true, failed, false, 0, "added 0 of 9 animals; run the same command again to continue"},
 		{true, failed, true, 0, "added 0 of 9 animals; run the command again without --again to continue"},
+		{true, errFileChanged, true, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
 		{false, errFileChanged, true, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
 		{
 			false, fmt.Errorf("pets.csv: %w", errFileChanged), true, 5,

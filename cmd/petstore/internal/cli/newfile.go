@@ -36,15 +36,18 @@ func createFile(path string) (*newFile, error) {
 	return &newFile{file, path}, err
 }
 
-// publish makes the content durable, and then gives the file its name. It returns an error if path exists. The caller
-// must call discard afterwards, even if publish returned an error.
+// publish makes the content durable, and then gives the file its name. It returns an error if path exists. If the file
+// system has no hard links, it overwrites a file that another process creates after the check. The caller must call
+// discard afterwards, even if publish returned an error.
 func (f *newFile) publish() error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
 	err := os.Link(f.Name(), f.path)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // the file system has no hard links
-		err = f.rename()
+		if err = checkUnused(f.path); err == nil {
+			err = os.Rename(f.Name(), f.path)
+		}
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(f.path)
@@ -53,19 +56,6 @@ func (f *newFile) publish() error {
 		return err
 	}
 	return folder.Sync(f.path)
-}
-
-// rename gives the file its name. It replaces only an empty file that it has created itself.
-func (f *newFile) rename() error {
-	empty, err := os.OpenFile(f.path, os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_ = empty.Close()
-	if err = os.Rename(f.Name(), f.path); err != nil {
-		_ = os.Remove(f.path)
-	}
-	return err
 }
 
 // discard closes the file, and removes the name path.NUMBER.partial. A published file keeps its name.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,22 +70,6 @@ func TestNewFileNeedsANameAndAFolder(t *testing.T) {
 	wantError(t, err, "there is no folder "+none+": create it")
 	_, err = createFile("")
 	wantError(t, err, "the name of the file is empty")
-}
-
-// rename gives the file its name on a file system without hard links.
-func TestRenamedNewFileOverwritesNoFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pets.csv")
-	file, err := createFile(path)
-	check(t, err)
-	defer file.discard()
-	check(t, os.WriteFile(path, []byte("other"), 0o600))
-	testkit.WantError(t, "rename", file.rename(), fs.ErrExist)
-	wantFiles(t, dir, map[string]string{"pets.csv": "other", filepath.Base(file.Name()): ""})
-	check(t, os.Remove(path))
-	check(t, file.rename())
-	wantFiles(t, dir, map[string]string{"pets.csv": ""})
 }
 
 // Each writer writes to a file of its own. Only one of the files gets the name, and only when it is complete.
