@@ -29,7 +29,7 @@ func (s PetStatus) knownOrNone() bool { return s == "" || s.Known() }
 
 // The times of the operation getPet, GET /pets/{petId}.
 var (
-	// GetPetSunset is when getPet is removed, as the published contract says.
+	// GetPetSunset is when getPet is removed, as docs/openapi.json says.
 	GetPetSunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 	// GetPetDeprecation is when getPet was deprecated.
 	GetPetDeprecation = GetPetSunset.AddDate(-5, 0, 0)

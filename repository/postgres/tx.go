@@ -55,7 +55,7 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{Conn: conn, database: d, ctx: ctx}
-	statements, standbys := &pgx.Batch{}, "unknown"
+	statements, standbys := &pgx.Batch{}, "unknown" // empty if the server says that commits wait for no standby
 	statements.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
 	statements.Queue(selectVersions + " FOR UPDATE").QueryRow(t.before.scan)
 	if d.requireSynchronous {
@@ -168,7 +168,7 @@ func (t *tx) end() {
 	}
 }
 
-// run runs statements in one round trip. pgx prepares each of them once on a connection.
+// run runs statements in one round trip, and one more to prepare those that pgx has not prepared on the connection yet.
 func (t *tx) run(statements *pgx.Batch) error {
 	return t.raw(func(conn *pgx.Conn) error { return conn.SendBatch(t.ctx, statements).Close() })
 }

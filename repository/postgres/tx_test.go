@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,12 +101,38 @@ func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{})
 	check(t, err)
 	defer func() { _ = database.Close() }()
-	tx, err := database.Begin(t.Context())
-	check(t, err)
-	if _, err := tx.ExecContext(t.Context(), "SELECT 1 / 0"); err == nil {
-		t.Fatal("got no error of a division by zero")
+	for _, changes := range []engine.Changes{{}, engine.AllChanges} {
+		tx, err := database.Begin(t.Context())
+		check(t, err)
+		if _, err := tx.ExecContext(t.Context(), "SELECT 1 / 0"); err == nil {
+			t.Fatal("got no error of a division by zero")
+		}
+		if err := tx.Commit(changes); err == nil {
+			t.Errorf("%+v: got no error of a COMMIT that rolled back", changes)
+		}
 	}
-	if err := tx.Commit(engine.Changes{}); err == nil {
-		t.Error("got no error of a COMMIT that rolled back")
+}
+
+// pgx prepares no statement in some of these modes, which a connection string may choose.
+func TestTransactionsRunInEachModeOfPGX(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
+		dsn := postgrestest.With(server.NewDatabase(t), "default_query_exec_mode", mode)
+		database, err := postgres.New(dsn).Open(t.Context(), engine.Options{})
+		check(t, err)
+		for range 2 { // the second transaction uses the statements that the first one has prepared
+			before, err := database.PollChanges(t.Context())
+			check(t, err)
+			tx, err := database.Begin(t.Context())
+			check(t, err)
+			check(t, tx.Commit(engine.Changes{Added: true}))
+			after, err := database.PollChanges(t.Context())
+			testkit.Equal(t, fmt.Sprintf("%s: the changes after %+v", mode, before), engine.Changes{Added: true}, after, err)
+			tx, err = database.Begin(t.Context())
+			check(t, err)
+			_, err = tx.ExecContext(t.Context(), "DELETE FROM versions")
+			testkit.Equal(t, mode+": Rollback", nil, tx.Rollback(), err)
+		}
+		check(t, database.Close())
 	}
 }
