@@ -76,7 +76,7 @@ func TestYAMLIsTheSameDocument(t *testing.T) {
 	check(t, err)
 	var got map[string]any
 	check(t, yaml.Unmarshal(text, &got))
-	again, err := json.Marshal(got) // decoded JSON has the types of JSON for numbers
+	again, err := json.Marshal(got) // numbers decoded from JSON and from YAML differ in type
 	check(t, err)
 	if diff := gocmp.Diff(decode(t, inJSON), decode(t, again)); diff != "" {
 		t.Errorf("(-JSON +YAML):\n%s", diff)

@@ -54,7 +54,7 @@ func TestImportContinuesAfterItsLastBatchAndStartsAgain(t *testing.T) {
 	}
 	testkit.Equal(t, "OtherIDs", int64(size-1), first.OtherIDs())
 	wantError(t, run(second, names), domain.ErrConflict, "")
-	third := start(true, port.ImportState{Added: size}) // the argument again has no effect: the import is incomplete
+	third := start(true, port.ImportState{Added: size}) // again is true, but has no effect: the import is incomplete
 	if err := run(third, names); err != nil || third.Added() != total || committed != total-size {
 		t.Errorf("the rest: got %v, Added %d and %d committed", err, third.Added(), committed)
 	}

@@ -202,8 +202,8 @@ func FuzzReadCSV(f *testing.F) {
 }
 
 // completeRows returns the number of rows that are not blank and have as many fields as the header, as
-// encoding/csv finds them. Empty fields at the end do not count. If encoding/csv returns an error, the text
-// is not UTF-8, or there is no header, it returns false.
+// encoding/csv finds them. Empty fields at the end do not count. It returns false if encoding/csv returns an
+// error, if the text is not UTF-8, or if there is no header.
 func completeRows(text []byte) (rows int, ok bool) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	reference := csv.NewReader(bytes.NewReader(text))

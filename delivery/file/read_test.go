@@ -17,8 +17,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// read reads all rows of a text. It describes a row by its line and its rule or animal. The last element is
-// the error that ends reading, as "error: …".
+// read reads all rows of a text. It describes a row by its line and its rule or animal. If an error ends
+// reading, it is the last element, as "error: …".
 func read(text string, format file.Format) []string {
 	var found []string
 	rows := file.NewReader(strings.NewReader(text), format, false)

@@ -91,7 +91,7 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 		if tt.status == 201 {
 			line["record_id"] = int64(1)
 		}
-		if tt.status >= 400 { // the level is debug
+		if tt.status >= 400 { // the line has the message because the level of the log is debug
 			e := decodeError(t, res.body)
 			line["code"], line["message"] = e.Code, e.Message
 		}

@@ -42,7 +42,7 @@ func (s *testServer) rawPost(header, body string) string {
 		"\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n" + body
 }
 
-// chunk returns a body as one chunk, without the last chunk.
+// chunk returns a body as one chunk. endOfChunk must follow, unless the body has no end.
 func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 
 const (
@@ -248,7 +248,7 @@ func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 			return nil
 		}
 	})), timeouts)
-	for range 2 { // both on one connection
+	for range 2 { // all four requests use one connection
 		s.expect(t, get("/v1/pets/1"), ok(createdRex))
 		s.expect(t, postPet(newRex), created(createdRex))
 	}

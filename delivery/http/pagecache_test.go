@@ -39,7 +39,7 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	s.createPets(t, domain.NewPet{Name: "2"}) // added to this page, which is the last one
 	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"},{"id":2,"name":"2","categoryId":0}]`))
 	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
-	s.createPets(t, domain.NewPet{Name: "3"}) // added after this page, which gets a link to the next page
+	s.createPets(t, domain.NewPet{Name: "3"}) // added after this page, which already has a link to the next page
 	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?%6Cimit=1"} {
 		s.expect(t, get(path), ok(string(page.body)))
 	}

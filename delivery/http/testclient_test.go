@@ -26,8 +26,8 @@ import (
 	"example.com/petstore/docs"
 )
 
-// A request is an HTTP request to a testServer. By default it has the API key of the server, and a POST has
-// the media type application/json. An element of header is "Name: value", in which KEY stands for the API
+// A request is an HTTP request to a testServer. By default it has the API key of the server, and a POST or a
+// PATCH has the media type application/json. An element of header is "Name: value", in which KEY stands for the API
 // key, or "-Name", which removes a default.
 type request struct {
 	method, path string
@@ -96,8 +96,8 @@ func (s *testServer) expect(t *testing.T, r request, want wantResponse) response
 	return res
 }
 
-// expectOnly is expect without the rules of every response. It is for responses that a test changes or that
-// a host sends.
+// expectOnly is expect without the rules of every response. It is for responses that may break these rules, such
+// as those of a host or those with the header fields of CORS.
 func (s *testServer) expectOnly(t *testing.T, r request, want wantResponse) response {
 	t.Helper()
 	res, err := s.send(t.Context(), r)

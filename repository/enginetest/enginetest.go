@@ -138,7 +138,7 @@ func NewEmpty(t testing.TB) Database {
 	return Database{SQLite, filepath.Join(t.TempDir(), "pets.db")}
 }
 
-// Engine returns the engine of the database.
+// Engine returns an engine that opens the database.
 func (d Database) Engine() engine.Engine {
 	if d.Driver == Postgres {
 		return postgres.New(d.DSN)

@@ -19,7 +19,8 @@ import (
 func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	const name = "さくら"
-	for _, encoding := range []string{"LATIN1", "WIN1252"} { // otherwise LATIN1 is stored wrongly, and WIN1252 fails
+	// If the connection used LATIN1, the name would be stored wrongly. With WIN1252, the transaction would fail.
+	for _, encoding := range []string{"LATIN1", "WIN1252"} {
 		dsn := server.NewDatabase(t)
 		execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")
 		check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding(name)))

@@ -18,8 +18,8 @@ import (
 )
 
 // A commit that waits for a synchronous standby is already durable on the primary server. If the wait is
-// cancelled, the commit becomes visible, although the standby may not have it. So the end of the wait must
-// not be taken for a durable commit, and a retry must also wait.
+// cancelled, the commit becomes visible, although the standby may not have it. So the commit must be
+// unavailable, and a retry must also wait.
 func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	t.Parallel()
 	own := postgrestest.Start(t)

@@ -23,8 +23,8 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, stores...)
 		check(t, stores[0].InTx(t.Context(), adding("Rex")))
 		var inserted [][2]uint64
-		// A transaction reads the row of versions when it begins, but the caches do not learn of what it has read.
-		// So Versions must return the new numbers also if it is called while a transaction runs.
+		// When a transaction begins, it reads the row of versions, but the caches do not use what it has read.
+		// Versions must return the new numbers also while the transaction runs.
 		for _, store := range stores {
 			check(t, store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 				inserted = append(inserted, versionsOf(t, store)...)
@@ -77,7 +77,7 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	}
 }
 
-// versionsOf returns the versions of stores.
+// versionsOf returns the numbers added and changed of each store.
 func versionsOf(t *testing.T, stores ...*repository.Store) (all [][2]uint64) {
 	t.Helper()
 	for _, store := range stores {

@@ -17,7 +17,7 @@ type database struct {
 	remote bool          // it behaves like PostgreSQL, otherwise like SQLite
 	lock   chan struct{} // has an element while a transaction is open
 
-	mu         sync.Mutex // never locked while sleeping: synctest would not see the sleep end
+	mu         sync.Mutex // never locked during a sleep: while another goroutine waits for it, the clock stands still
 	rows       []row      // in the order in which they were committed
 	commits    []commit
 	violations []string

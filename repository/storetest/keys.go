@@ -47,7 +47,7 @@ func createKey(t *testing.T, s Store, key apikey.NewKey) bool {
 // wantKeys compares the list of all keys with want, and each key by hash and by id.
 func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 	t.Helper()
-	all := []apikey.Key{} // not nil
+	all := []apikey.Key{} // List returns an empty list, not nil, if there are no keys
 	for _, key := range want {
 		all = append(all, key)
 		found, err := s.Keys().FindByHash(t.Context(), key.Hash)

@@ -26,8 +26,8 @@ import (
 )
 
 // TestSwaggerUISendsRequestsInABrowser authorizes and tries operations in Swagger UI as the README describes.
-// Swagger UI is served by petstore, behind a proxy that removes a prefix, and by another Gin engine, either beside
-// the API or on the group of the API.
+// Swagger UI is served by petstore, by petstore behind a proxy that removes a prefix, and by another Gin engine. That
+// engine mounts it in the group above the API, or in a group beside the API.
 func TestSwaggerUISendsRequestsInABrowser(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T) (url, key string){
 		"served": servedDirectly, "proxied": servedByProxy, "mounted": mountAt("/teams/shop"), "mounted beside": mountAt("/teams/shop/docs"),

@@ -222,7 +222,7 @@ func (p *page) execute(operation, status string) {
 	p.wantOnScreen(statusCell)
 }
 
-// wantOnScreen waits until the top of an element is on the screen. The user does not scroll.
+// wantOnScreen waits until the top of an element is on the screen. It does not scroll the page.
 func (p *page) wantOnScreen(selector string) {
 	p.t.Helper()
 	p.run(waitFor(selector, `element => {

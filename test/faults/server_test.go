@@ -189,7 +189,7 @@ func (s *server) resourcesWithin(t *testing.T, before map[string]float64) (after
 	return after
 }
 
-// median returns the median of values.
+// median returns the middle one of the sorted values, or the greater of two.
 func median[T cmp.Ordered](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]

@@ -156,7 +156,7 @@ func WantError(t *testing.T, dir, args, message string) {
 	}
 }
 
-// ReadFile returns the text of a file.
+// ReadFile returns the text of a file that must be readable.
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

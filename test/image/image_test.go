@@ -130,8 +130,8 @@ func newPodman(t *testing.T) podman {
 	return p
 }
 
-// command returns a command of podman. The container uses the network of the host, and only limits that
-// each host allows.
+// command returns a command of podman. The container uses the network of the host. Its limits are so low that
+// each host allows them.
 func (p podman) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if args[0] == "run" {

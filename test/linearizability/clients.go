@@ -49,7 +49,7 @@ type cachedPage struct {
 	Response
 }
 
-// A shelf is what the clients know of the animals of a shelf. Clients.mu guards it.
+// A shelf is what the clients know of the animals of one shelf, see Operation. Clients.mu guards it.
 type shelf struct {
 	number   int
 	uses     int

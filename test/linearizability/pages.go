@@ -22,8 +22,8 @@ func (k recordKey) String() string {
 	return fmt.Sprintf("order %d of animal %d.%d", k.order, k.shelf, k.animal)
 }
 
-// maxRange is for how many ids a page without a link to the next page is judged. A page whose limit is greater than
-// maxRange is judged for all ids.
+// maxRange is the number of ids for which a page without a link to the next page is judged. A page whose limit is
+// greater than maxRange is judged for all ids.
 const maxRange = 50
 
 // noLimit is the limit of a page with all records of a store.

@@ -139,7 +139,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 	case err != nil: // the outcome is unknown
 	case response.StatusCode != http.StatusNotModified:
 		op.read(response, text)
-		if age := response.Header.Get("Age"); age != "" { // the page was fresh at some moment since op.Call
+		if age := response.Header.Get("Age"); age != "" { // the page was fresh at some moment since the new op.Call
 			seconds, err := strconv.Atoi(age)
 			op.Stale, op.Call = true, max(0, op.Call-time.Duration(seconds)*time.Second)
 			if err != nil || response.Header.Get("ETag") != "" {
@@ -257,7 +257,7 @@ func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]in
 	return slices.Clip(items), counts, err
 }
 
-// do sends a request.
+// do sends a request once, and reads the body of the response.
 func (c client) do(method, url, body string, header http.Header) (response *http.Response, text []byte, err error) {
 	// The client has a timeout. Nothing else ends a request, because the service may have handled it.
 	request, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))

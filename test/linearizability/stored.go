@@ -21,9 +21,9 @@ func Monotonic() int64 {
 // AtTheEnd is a time after all operations, for CheckStored.
 const AtTheEnd = math.MaxInt64
 
-// CheckStored judges the history together with the rows of the store in db. A write that was acknowledged
-// until the first time must be stored. A write that was sent until the second time may be stored. Nothing
-// else may be stored. Both are times of Monotonic.
+// CheckStored judges the history together with the rows of the store in db. Each write that was acknowledged until the
+// time acknowledged must be stored. Each write that was sent until the time sent may be stored. Nothing else may be
+// stored. Both are times of Monotonic.
 func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sent int64, page string) ([]error, error) {
 	past := h.until(acknowledged, sent)
 	for _, kind := range []Kind{List, ListOrders} {

@@ -206,7 +206,7 @@ type sample struct {
 	Value  [2]any
 }
 
-// query returns the result of a query.
+// query returns the time series that a query finds now. A query with an error ends the test.
 func (p prometheusServer) query(t *testing.T, query string) []sample {
 	t.Helper()
 	_, body := harness.Get(t, string(p)+"/api/v1/query?query="+url.QueryEscape(query))

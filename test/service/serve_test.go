@@ -229,7 +229,7 @@ func example(t *testing.T, path string, operation *openapi3.Operation) (filled, 
 	return path, string(text)
 }
 
-// exampleOf returns the example of a schema.
+// exampleOf returns the example of a schema. That of an object is made of the examples of its members.
 func exampleOf(schema *openapi3.Schema) any {
 	switch {
 	case schema.Type.Is("array"):

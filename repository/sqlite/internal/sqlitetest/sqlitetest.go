@@ -160,7 +160,7 @@ func WantPets(t *testing.T, path string, want int) {
 	testkit.Equal(t, "the number of pets", int64(want), got, err)
 }
 
-// ReadFile returns the content of a file.
+// ReadFile returns the content of a file that must be readable.
 func ReadFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)

@@ -117,8 +117,8 @@ func inTransaction(t *testing.T, s *repository.Store, want error, change func())
 	testkit.WantError(t, "InTx", err, domain.ErrUnavailable, want)
 }
 
-// A check that could not read the file has not checked its content. So the next check must read the file to
-// succeed.
+// A check that could not read the file has not checked its content. So the next check succeeds only if it
+// reads the file.
 func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)
