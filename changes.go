@@ -70,7 +70,8 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.D
 			err = changes.RemoveOld(ctx, retention)
 		}
 		if err == nil {
-			// Position may return what an earlier call has read: regular calls keep the result recent.
+			// With Options.Store.MaxStaleness, Position returns a position that an earlier call has read. Regular calls
+			// keep that position recent.
 			_, err = changes.Position(ctx)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -59,7 +59,7 @@ func (s *setting) quote(value any) string {
 // withPassword matches values that may contain a password: a URL with an @, or the keyword password of libpq.
 var withPassword = regexp.MustCompile(`@|(?i)password`)
 
-// source returns the source of the value of a setting.
+// source returns the source of the value of a setting, in the form of Value.Source.
 func (l *loader) source(s *setting) string { return cmp.Or(l.sources[s.key], byDefault) }
 
 // describe returns the key of a setting, its value and the source of the value.

@@ -62,12 +62,13 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 // up how long this process runs. Each time it is set, it advances by the time since it was set last, but by
 // maxClaimGap at most. The newest claim stores the time, so that all processes continue from it.
 //
-// The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most. So a
-// claim expires only when the clock has advanced by IdempotencyTTL, maxClaimGap and claimInterval, together
-// 25 hours and a minute. If claims are rare, that takes longer: with one claim a day 26 days, because the
-// clock advances by maxClaimGap a day. If a request sets the clock and stores no claim, the next request
-// that sets the clock sets it back to the time of the newest claim. The time since that claim then does not
-// count.
+// The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most: for
+// example, a process that has just started gives its claim the time of the newest claim, and then the clock
+// of another process advances by maxClaimGap. So a claim expires only when the clock has advanced by
+// IdempotencyTTL, maxClaimGap and claimInterval, together 25 hours and a minute. If claims are rare, that
+// takes longer: with one claim a day 26 days, because the clock advances by maxClaimGap a day. If a request
+// sets the clock and stores no claim, the next request that sets the clock sets it back to the time of the
+// newest claim. The time since that claim then does not count.
 type claimClock struct {
 	now int64 // milliseconds
 	set time.Time

@@ -41,8 +41,9 @@ type Options struct {
 	// StaleIfUnavailable is how long an API key that was used before stays valid while the database is
 	// unavailable, so that the service can send pages from memory.
 	StaleIfUnavailable time.Duration
-	// ObserveCommit, if not nil, is called after each commit with the number of transactions that shared it
-	// and the time it took. The time includes the wait for other processes. ObserveCommit must not block.
+	// ObserveCommit, if not nil, is called after each commit, also one that failed, with the number of
+	// transactions that shared it and the time it took. The time includes the wait for other processes.
+	// ObserveCommit must not block.
 	ObserveCommit func(batch int, took time.Duration)
 	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed because of the
 	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.

@@ -87,7 +87,9 @@ func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error)
 // IsRemote reports whether Versions and Keys may wait for a database server.
 func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
 
-// VersionsAge returns for how long the numbers of Versions may have missed the commits of other processes.
+// VersionsAge returns how long ago the last successful check for commits of other processes began. The numbers of
+// Versions may miss the commits since then (see freshness.Versions.Age). Before a check has succeeded, VersionsAge
+// returns the longest Duration.
 func (s *Store) VersionsAge() time.Duration { return s.versions.Age() }
 
 // Ping runs a query. It returns an ErrUnavailable if the query fails or if a commit could be lost. The message of the error
@@ -141,7 +143,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 	return all
 }
 
-// Close waits until the queued transactions are durable, then closes the store.
+// Close waits until the queued transactions are durable, then closes the store. It may be called again.
 func (s *Store) Close() error {
 	if s.queue != nil {
 		s.queue.Close()

@@ -18,8 +18,9 @@ type Changes struct {
 	position     atomic.Pointer[position]
 }
 
-// A position is the result of a query. last is the position of the latest change at the time at. before is the last of
-// an earlier query, at least maxStaleness before at: every page that is read after at includes it.
+// A position is the result of a query that ended at the time at. last is the position of the latest change then.
+// before is the field last of an earlier query, which ended at least maxStaleness before at. So every page that is
+// read after at includes the changes up to before.
 type position struct {
 	at           time.Time
 	last, before int64 // 0 if not known

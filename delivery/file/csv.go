@@ -56,7 +56,7 @@ func unquoteFormula(quoted string) string {
 	return quoted
 }
 
-// A csvReader reads CSV.
+// A csvReader is the Reader of a CSV file.
 type csvReader struct {
 	text     rowText
 	csv      *csv.Reader    // reads text

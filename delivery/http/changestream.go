@@ -60,7 +60,7 @@ type changeStreams struct {
 	stop      func()        // ends the goroutine that polls
 }
 
-// A changeStream is an open stream.
+// A changeStream is an open stream of changes to one caller.
 type changeStream struct {
 	caller   string
 	backlog  *rate.Limiter     // the limit that all streams of the caller share
@@ -280,7 +280,7 @@ func (s *changeStreams) read(after int64) (*changeEvents, error) {
 	return events.(*changeEvents), err
 }
 
-// encodeEvents encodes a page of changes.
+// encodeEvents encodes a page of changes as server-sent events. An empty page has no text.
 func encodeEvents(page domain.ChangePage) (*changeEvents, error) {
 	events := &changeEvents{last: page.Position, behind: page.Last - page.Position}
 	for _, change := range page.Items {

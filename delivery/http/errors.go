@@ -89,9 +89,9 @@ func (a *API) Fail(c *gin.Context, err error) {
 }
 
 // endsConnection reports whether the connection must be closed after a request with a body, because the read deadline
-// has passed. net/http reads on after the body, in order to detect a disconnect. If a handler of the host has read the
-// body, the deadline still applies to this read: at the deadline it fails, and net/http cancels the context of the
-// connection.
+// has passed. readBody removes the deadline after the body, but a handler of the host that reads the body does not. The
+// deadline then also applies to the read by which net/http detects a disconnect: at the deadline that read fails, and
+// net/http cancels the context of the connection.
 func endsConnection(c *gin.Context) bool {
 	deadline := stateOf(c).deadline
 	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !deadline.IsZero() && !time.Now().Before(deadline)

@@ -56,7 +56,7 @@ type cacheUse struct {
 	checked        time.Time // the versions include all commits before this time; set only with StaleIfUnavailable
 }
 
-// use returns the cache for a request.
+// use returns the cache for a request. It reads the versions of the store, for which it may query the database.
 func (c *pageCache) use(ctx context.Context) cacheUse {
 	if c == nil {
 		return cacheUse{}

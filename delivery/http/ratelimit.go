@@ -21,7 +21,7 @@ type RateLimit struct {
 	Window   time.Duration
 }
 
-// validate returns an error for an invalid limit.
+// validate returns an error unless Requests is 0, or is 1 to maxRequests and Window is whole seconds, at least one.
 func (l RateLimit) validate() error {
 	if l.Requests == 0 || 0 < l.Requests && int64(l.Requests) <= maxRequests && l.Window >= time.Second && l.Window%time.Second == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// annotations are the annotations that handlers may have. Headers are in overlay.yaml instead, because swag ignores
-// an @Header that precedes its response.
+// annotations are the annotations that handlers and doc.go may have. Headers are in overlay.yaml instead, because swag
+// ignores an @Header that precedes its response.
 var annotations = strings.Fields(`@id @summary @description @tags @deprecated @param @success @failure @router
 	@title @version @contact.name @license.name @license.url @tag.name @tag.description`)
 

@@ -93,7 +93,7 @@ func addFailures(doc object) error {
 
 // addFailure adds examples to an error response. The description of the response names the examples. If it is the
 // text of the status, such as "Not Found", addFailure adds all examples with this status whose name is their code.
-// It replaces the description: by the name of the example if there is one, otherwise by the text of the status.
+// It replaces the description: by the name of the example if it adds only one, otherwise by the text of the status.
 func addFailure(all object, status string, response object) error {
 	code, _ := strconv.Atoi(status)
 	names := strings.Split(response["description"].(string), ", ")

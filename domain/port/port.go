@@ -18,7 +18,7 @@ import (
 type PetReader interface {
 	// Get returns the animal, or an ErrNotFound (pet_not_found).
 	Get(ctx context.Context, id int64) (domain.Pet, error)
-	// List returns the page.
+	// List returns the page that q selects. It does not validate q.
 	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
 	// Inventory returns the numbers of animals in a category. If categoryID is nil, it counts all animals.
 	Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error)
@@ -51,7 +51,7 @@ type PetRepository interface {
 type OrderReader interface {
 	// Get returns the order, or an ErrNotFound (order_not_found).
 	Get(ctx context.Context, id int64) (domain.Order, error)
-	// List returns the page.
+	// List returns the page that q selects. It does not validate q.
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	// Live reports whether the animal has an order that is not cancelled.
 	Live(ctx context.Context, petID int64) (bool, error)

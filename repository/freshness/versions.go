@@ -117,7 +117,7 @@ func (v *Versions) increase(c engine.Changes) {
 	}
 }
 
-// numbers returns the numbers for changes.
+// numbers returns the number of each kind of change in c.
 func (v *Versions) numbers(c engine.Changes) (changed []*number) {
 	if c.Added {
 		changed = append(changed, &v.added)

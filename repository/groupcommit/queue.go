@@ -32,9 +32,9 @@ var (
 	ErrNested    = errors.New("InTx was called within a transaction of the same store")
 )
 
-// An Error is an error of Do or Create that the function or the creation did not return. Either the
-// function or the creation has not run, or its transaction was rolled back, or it is not known whether its
-// transaction is durable.
+// An Error is an error of Do or Create that the function or the creation did not return. There are three
+// cases: the function or the creation has not run, its transaction was rolled back, or it is not known
+// whether its transaction is durable.
 type Error struct{ Err error }
 
 // Error returns the text of Err.
@@ -48,8 +48,8 @@ type Options struct {
 	// Commit commits a batch: it calls commit and returns its error. No caller of the batch returns before
 	// Commit does, so Commit can invalidate caches for the changes first.
 	Commit func(_ engine.Changes, commit func() error) error
-	// Observe, if not nil, is called after each commit with the number of calls that shared it and the time
-	// it took. The time includes the wait for other processes.
+	// Observe, if not nil, is called after each commit, also one that failed, with the number of calls that
+	// shared it and the time it took. The time includes the wait for other processes.
 	Observe func(batch int, took time.Duration)
 }
 

@@ -39,8 +39,8 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 // status is spread evenly. If the query were ordered by id alone, it would use the primary key and read
 // rows of other statuses until it has found enough, possibly the whole table. So the query for a status S is
 // ordered by (status, id), and has the conditions (status, id) > (S, id of the request) and status <= S. With
-// Newest, it is in descending order, with the conditions <= and >=. With the condition status = S, PostgreSQL
-// would order by id alone.
+// Newest, the order is descending, and the conditions have <= instead of > and >= instead of <=. The query does
+// not have the condition status = S, because PostgreSQL would then order by id alone.
 func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args []any) {
 	behind, upTo, status := " > ", " <= ", rows.Status+", "
 	if rows.Newest {

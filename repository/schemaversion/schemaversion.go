@@ -49,9 +49,9 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 // in goose_db_version. TakeOver leaves the rows of a host program there.
 //
 // If a host program has no rows there, TakeOver adds the version 99999, so that earlier programs reject the
-// store as newer. Goose skips a migration of a host program that has this number, and rejects a migration
-// that has a lesser number as missing. So numbers that are timestamps work, but goose rejects migrations with
-// sequential numbers until that row is deleted.
+// store as newer. Until that row is deleted, the migrations of a host program need greater numbers, such as
+// timestamps: goose skips a migration with the number 99999, and returns an error for one with a lesser
+// number, such as a sequential one, because it takes that for a missing one.
 func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

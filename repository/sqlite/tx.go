@@ -80,8 +80,8 @@ func (t *tx) Rollback() error {
 // be complete again.
 //
 // If the failed commit is the first in the WAL, SQLite syncs the header before it writes the new commit. If
-// that sync fails, SQLite does not write the new commit. But then the WAL has no other commit, so a checkpoint
-// truncates it without a sync.
+// that sync fails, SQLite does not write the new commit. But then the WAL has no other commit: a checkpoint
+// has nothing to write to the file, and truncates the WAL without a sync.
 func (d *database) overwriteFailedCommit() error {
 	if !d.commitFailed {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// pingTimeout is the timeout of ping.
+// pingTimeout is how long Check waits for ping.
 const pingTimeout = 2 * time.Second
 
 // Health serves the liveness and the readiness of the process.

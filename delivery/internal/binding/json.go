@@ -127,7 +127,7 @@ var errUnexpected = errors.New("another kind of JSON value")
 
 // hasNoncharacter reports whether a string in valid JSON contains a noncharacter.
 func hasNoncharacter(raw []byte) bool {
-	// Every noncharacter begins with one of these bytes; most bodies have none.
+	// A noncharacter is an escape with a backslash, or begins with a byte of 0xef or more. Most bodies have neither.
 	if !slices.ContainsFunc(raw, func(c byte) bool { return c == '\\' || c >= 0xef }) {
 		return false
 	}

@@ -61,7 +61,7 @@ of the API keys. Only its owner can read it. "petstore restore FILE" puts it bac
 	return cmd
 }
 
-// backup writes a backup to the file at path.
+// backup writes a backup of the store to a new file at path. It returns an error if path exists.
 func (in *invocation) backup(ctx context.Context, path string) error {
 	store, err := in.sqlitePath()
 	if err != nil {

@@ -205,8 +205,8 @@ func (r *importRun) outcome(err error, started bool, added int64) string {
 }
 
 // rerun returns how to run the import again. started says whether the start of the import is stored. If it is, an
-// import with --again is continued without --again: if the last transaction was committed in spite of an error, the
-// import is complete, and --again would add all animals once more.
+// import with --again is continued without --again. The last transaction may have been committed in spite of an error:
+// then the import is complete, and --again would add all animals once more.
 func (r *importRun) rerun(started bool) string {
 	if r.again && started {
 		return "run the command again without --again"

@@ -102,7 +102,7 @@ func oneOf[T ~string](target *T, values ...string) func(string) error {
 // An outputFlag is the value of the flag --output: table or json. If it is empty, the output is a table.
 type outputFlag string
 
-// add adds the flag to a command.
+// add adds the flag --output to a command, with the completion of its values in a shell.
 func (o *outputFlag) add(cmd *cobra.Command) {
 	formats := []string{"table", "json"}
 	cmd.Flags().Func("output", "print `FORMAT`: table, for people, or json, for programs (default table)", oneOf(o, formats...))

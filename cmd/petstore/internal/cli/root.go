@@ -115,7 +115,7 @@ func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// loadConfig loads the settings of this invocation.
+// loadConfig loads the settings, with --config and --set of this invocation. Its error is a *config.InvalidError.
 func (in *invocation) loadConfig() (config.Config, error) { return config.Load(in.configOptions()) }
 
 func (in *invocation) configOptions() config.Options {

@@ -38,7 +38,8 @@ written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 	return cmd
 }
 
-// serve runs the service until ctx ends.
+// serve loads the settings and runs the service until ctx ends. If firstKey is true, it creates and prints an API key
+// if the store has never had one.
 func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	settings, err := in.loadConfig()
 	if err != nil {

@@ -127,7 +127,8 @@ func (w *logWriter) Close() {
 	w.timer.Stop()
 }
 
-// flush writes the buffered lines.
+// flush writes the buffered lines, after the bytes that an earlier error has left. It waits while another flush runs.
+// After an error it runs again after logFlushInterval.
 func (w *logWriter) flush() {
 	lines := <-w.writing
 	_, err := lines.WriteTo(w.out) // lines has the bytes that an earlier error has left
@@ -141,7 +142,8 @@ func (w *logWriter) flush() {
 	w.writing <- lines
 }
 
-// take returns the buffered lines, and a line about dropped lines if there are any. Later lines are buffered in empty.
+// take returns the buffered lines, and a line about dropped lines if there are any. From now on Write buffers lines in
+// the buffer empty.
 func (w *logWriter) take(empty *bytes.Buffer) *bytes.Buffer {
 	w.mu.Lock()
 	lines, dropped := w.buffered, w.unreported

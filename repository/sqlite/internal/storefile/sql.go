@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// BusyTimeout is how long one call of SQLite waits for the lock of another process. LockTimeout is how
-	// long a caller that repeats the call waits in total.
+	// BusyTimeout is how long a statement of the open writer waits for the lock of another process, and the
+	// interval at which other calls are repeated. LockTimeout is how long the caller repeats a call in total.
 	BusyTimeout = 30 * time.Millisecond
 	LockTimeout = 5 * time.Second
 	// PageKiB is the size of a page in KiB.
