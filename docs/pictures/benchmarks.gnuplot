@@ -3,7 +3,7 @@ set terminal svg size 480,760 font "Helvetica,Arial,sans-serif,11" background rg
 set output "docs/pictures/benchmarks.svg"
 set datafile separator "|"
 set logscale x
-set xrange [0.5:16]
+set xrange [0.5:22]
 set xtics (0.5, 1, 2, 4, 8, 16) textcolor rgb "#1f2328"
 set yrange [] reverse
 set ytics textcolor rgb "#1f2328" scale 0
