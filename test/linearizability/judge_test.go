@@ -272,6 +272,9 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"not found, by a proxy": possible(
 			add2, remove2.code(petNotFound).where(func(o *Operation) { o.Proxied = true }), got(2, 2, "").code(petNotFound).at(11, 12),
 		),
+		"not found, by a proxy, after another removal": possible(
+			add2, remove2.at(9, 12), remove2.code(petNotFound).where(func(o *Operation) { o.Proxied = true }).at(10, 13),
+		),
 		"not found, by a proxy, and there": impossible(
 			add2, remove2.code(petNotFound).where(func(o *Operation) { o.Proxied = true }), got(2, 2, "available").at(11, 12),
 		),

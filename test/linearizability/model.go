@@ -139,9 +139,13 @@ func (a *animalState) remove(op *Operation) bool {
 	case a.isOrdered():
 		return op.Code == petOrdered
 	}
-	a.removed = op.Code == ok || op.Code == "" || op.Code == petNotFound && op.Proxied // the second process found nothing
+	a.removed = op.Code == ok || op.Code == "" || op.removedBefore()
 	return a.removed
 }
+
+// removedBefore reports whether a removal may have removed the animal at the first process, although the second process
+// has not found it (see Proxied).
+func (op *Operation) removedBefore() bool { return op.Kind == Remove && op.Code == petNotFound && op.Proxied }
 
 // isOrdered reports whether an order determines the status of the animal.
 func (a *animalState) isOrdered() bool {

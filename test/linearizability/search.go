@@ -113,5 +113,5 @@ func with(done []byte, i int) []byte {
 // unknown.
 func reads(input any) bool {
 	op, isOperation := input.(*Operation)
-	return !isOperation || op.onlyReads() || op.Code != ok && op.Code != ""
+	return !isOperation || op.onlyReads() || op.Code != ok && op.Code != "" && !op.removedBefore()
 }
