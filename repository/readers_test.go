@@ -7,7 +7,6 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 )
 
@@ -52,17 +51,20 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		}
 		store.ReleaseReadSlots(maxOpenConns)
 	}
-	callAll := func(want ...error) {
+	callAll := func(want func(error) bool) {
 		t.Helper()
 		for name, call := range calls {
 			err := call(t.Context(), store)
 			released(name, err)
-			testkit.WantError(t, name, err, want...)
+			if !want(err) {
+				t.Errorf("%s: got %v", name, err)
+			}
 		}
 	}
-	callAll() // without records
+	foundOrNot := func(err error) bool { return err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrUnauthenticated) }
+	callAll(foundOrNot) // without records
 	inTx(t, other, adding("Rex"))
-	callAll()
+	callAll(foundOrNot)
 	failure := errors.New("failure")
 	released("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
 	func() {
@@ -77,5 +79,5 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		t.Error("Get without its table: got no error")
 	}
 	check(t, store.Close())
-	callAll(domain.ErrUnavailable)
+	callAll(func(err error) bool { return errors.Is(err, domain.ErrUnavailable) })
 }

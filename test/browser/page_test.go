@@ -236,6 +236,9 @@ func (p *page) wantOnScreen(selector string) {
 func (p *page) wantNoTextBelowCopyButton(block string) {
 	p.t.Helper()
 	buttons := `[...document.querySelectorAll("` + block + ` .live-response .copy-to-clipboard")]`
+	if n := evaluate(p, chromedp.Evaluate[int](buttons+`.length`)); n == 0 {
+		p.t.Errorf("%s: there is no copy button", block)
+	}
 	covered := evaluate(p, chromedp.Evaluate[string](buttons+`.flatMap(button => {
 		const box = button.getBoundingClientRect(), range = document.createRange();
 		range.selectNodeContents(button.parentElement.querySelector("code, pre"));
