@@ -61,7 +61,9 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 			}
 		}
 	}
-	foundOrNot := func(err error) bool { return err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrUnauthenticated) }
+	foundOrNot := func(err error) bool {
+		return err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrUnauthenticated)
+	}
 	callAll(foundOrNot) // without records
 	inTx(t, other, adding("Rex"))
 	callAll(foundOrNot)

@@ -145,7 +145,9 @@ func (a *animalState) remove(op *Operation) bool {
 
 // removedBefore reports whether a removal may have removed the animal at the first process, although the second process
 // has not found it (see Proxied).
-func (op *Operation) removedBefore() bool { return op.Kind == Remove && op.Code == petNotFound && op.Proxied }
+func (op *Operation) removedBefore() bool {
+	return op.Kind == Remove && op.Code == petNotFound && op.Proxied
+}
 
 // isOrdered reports whether an order determines the status of the animal.
 func (a *animalState) isOrdered() bool {

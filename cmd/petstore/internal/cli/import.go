@@ -58,8 +58,8 @@ add its valid rows once more.
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
 A file is recognised by its content: one that was imported before adds nothing, but after any
-change it is a new file. With --again, it adds all animals of the file once more. Once that
-has begun, the file counts as not imported: the next run continues it.
+change it is a new file. With --again, it adds all animals of the file once more. Until that
+is complete, the file counts as not imported, and the next run continues it.
 
 With --update, each row must have an id, and a CSV file must have all columns, as an export
 has them. A row without a status removes the status of its animal. Nothing is stored if an id
