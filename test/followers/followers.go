@@ -212,8 +212,12 @@ func (f *follower) apply(data []byte) {
 		Type       string
 		Pet, Order json.RawMessage
 	}
-	if err := json.Unmarshal(data, &change); err != nil || change.Seq != f.position.Load()+1 {
-		f.err = fmt.Errorf("after the change %d: got %s (%v)", f.position.Load(), data, err)
+	err := json.Unmarshal(data, &change)
+	if next := f.position.Load() + 1; err == nil && change.Seq != next {
+		err = fmt.Errorf("want the change %d", next)
+	}
+	if err != nil {
+		f.err = fmt.Errorf("got %s: %w", data, err)
 		return
 	}
 	f.position.Add(1)
