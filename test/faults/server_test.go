@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +147,11 @@ func compare(ctx context.Context, path string, l *load, at int64) (problems []er
 	if err != nil {
 		return nil, err
 	}
-	return l.History.CheckStored(ctx, db, at, at, "")
+	page, err := filepath.Abs("../../bin/linearizability/stored.txt")
+	if err != nil {
+		return nil, err
+	}
+	return l.History.CheckStored(ctx, db, at, at, page)
 }
 
 // The names of the resources of a server.

@@ -38,10 +38,11 @@ func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sen
 	return past.Check(page)
 }
 
-// until is the method at for times of Monotonic.
+// until is the method at for times of Monotonic. This goroutine may be interrupted between two readings of the clock. So
+// acknowledged may become an earlier time, and sent a later one: a write is never wrongly taken for lost or invented.
 func (h *History) until(acknowledged, sent int64) *History {
-	now, since := Monotonic(), h.now()
-	return h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))
+	before, since, after := Monotonic(), h.now(), Monotonic()
+	return h.at(since-time.Duration(after-min(after, acknowledged)), since-time.Duration(before-min(before, sent)))
 }
 
 // Lost returns the number of animals that the store in db does not have, although they were acknowledged
