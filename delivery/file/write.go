@@ -65,7 +65,7 @@ func newWriter[T any, R record.Record](
 	return w
 }
 
-// Write writes a record to a buffer. Its error may be that of an earlier record.
+// Write writes a record to a buffer. It also returns the error of an earlier record that could not be written to the file.
 func (w *Writer[T]) Write(record T) error { return w.write(record) }
 
 // Flush writes the buffered records to the file.

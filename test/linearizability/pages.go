@@ -110,7 +110,7 @@ func (h *History) shown() shown {
 		return s
 	}
 	for shelf := range s.requests {
-		stored[shelf] = slices.Clip(stored[shelf]) // adds the key of a shelf of which nothing is stored
+		stored[shelf] = slices.Clip(stored[shelf]) // a shelf without stored records becomes a key, too
 	}
 	for shelf, seen := range stored {
 		s.observations[shelf] = append(s.observations[shelf], observation{all, seen})
