@@ -54,7 +54,6 @@ const (
 	CodePetOrdered            Code = "pet_ordered"
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeOrderStateConflict    Code = "order_state_conflict"
-	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"
 	CodeUnavailable           Code = "unavailable"
 )

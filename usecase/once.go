@@ -72,13 +72,10 @@ func (r request) claim() (port.Claim, error) {
 }
 
 // replay decodes the result of the first request with the same key. It returns an ErrReused if the first request was
-// different, and an ErrConflict (idempotency_in_progress) if it has no result yet.
+// different.
 func replay[T any](claim port.Claim, earlier port.Outcome, result *T) error {
 	if earlier.Fingerprint != claim.Fingerprint {
 		return idempotencyKeyReused()
-	}
-	if earlier.Result == nil {
-		return idempotencyInProgress()
 	}
 	if err := json.Unmarshal(earlier.Result, result); err != nil {
 		return fmt.Errorf("decode the stored result of an idempotency key: %w", err)
@@ -91,13 +88,5 @@ func idempotencyKeyReused() error {
 	return &domain.Error{
 		Kind: domain.ErrReused, Code: domain.CodeIdempotencyKeyReused,
 		Message: "this Idempotency-Key was used before for a different request",
-	}
-}
-
-// idempotencyInProgress returns the ErrConflict for a key whose first request has no result yet.
-func idempotencyInProgress() error {
-	return &domain.Error{
-		Kind: domain.ErrConflict, Code: domain.CodeIdempotencyInProgress,
-		Message: "the first request with this Idempotency-Key has no result yet, try again",
 	}
 }

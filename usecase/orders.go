@@ -37,7 +37,7 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 
 // Place orders an animal. The animal becomes pending. When Place returns, the order is durable. A retry with the same
 // idempotency key returns the first result and true. Place returns an ErrNotFound (pet_not_found), an ErrConflict
-// (pet_not_available, idempotency_in_progress), an ErrInvalid (invalid_idempotency_key) or an ErrReused.
+// (pet_not_available), an ErrInvalid (invalid_idempotency_key) or an ErrReused.
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
 	return once(ctx, o.tx, request{"placeOrder", petID, key},

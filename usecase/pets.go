@@ -34,8 +34,7 @@ func (p *Pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 }
 
 // Create adds an animal. When Create returns, the animal is durable. A retry with the same idempotency key returns the
-// first result and true. Create returns an ErrInvalid (validation_failed, invalid_idempotency_key), an ErrReused or an
-// ErrConflict (idempotency_in_progress).
+// first result and true. Create returns an ErrInvalid (validation_failed, invalid_idempotency_key) or an ErrReused.
 func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
 	if err := pet.Validate(p.rules...); err != nil {
 		return domain.Pet{}, false, err

@@ -68,7 +68,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Success		201				{object}	record.Order		"The order. Send its `id` as `orderId` to deliverOrder or cancelOrder."
 //	@Failure		400				{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
-//	@Failure		409				{object}	errorBody	"idempotency_in_progress, pet_not_available"
+//	@Failure		409				{object}	errorBody	"pet_not_available"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/store/orders [post]
 func (a *API) placeOrder(c *gin.Context) error {

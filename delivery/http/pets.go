@@ -84,7 +84,6 @@ func (a *API) listPets(c *gin.Context) error {
 //	@Param			pet				body		record.NewPet		true	"The animal"
 //	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to placeOrder."
 //	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
-//	@Failure		409	{object}	errorBody	"idempotency_in_progress"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/pets [post]
 func (a *API) createPet(c *gin.Context) error {
@@ -117,7 +116,6 @@ func (a *API) createPet(c *gin.Context) error {
 //	@Param			pets			body		[]record.NewPet		true	"The animals"
 //	@Success		201				{array}		record.Pet			"The created animals, in the order of the request"
 //	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
-//	@Failure		409	{object}	errorBody	"idempotency_in_progress"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/pets/batch [post]
 func (a *API) createPets(c *gin.Context) error {

@@ -200,7 +200,6 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"repeated with another status":    impossible(add.keyed(true).with(sold).at(11, 12)),
 		"added with another status":       impossible(add2.with(pet(2, 2, "sold"))),
 		"added first, and replayed":       impossible(add2.keyed(true)),
-		"key in use":                      impossible(add.code("idempotency_in_progress")),
 		"key reused for another animal":   possible(add.where(func(o *Operation) { o.Pets = []Fields{{}} }).code(keyReused).at(11, 12)),
 		"key reused for the same animal":  impossible(add.code(keyReused).at(11, 12)),
 		"several at once":                 possible(two),
