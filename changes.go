@@ -27,83 +27,60 @@ const (
 // transaction with the effect of the change: after a restart, fn gets every change again whose Seq was not stored.
 //
 // While the store is unavailable, Follow waits. It returns the error of fn, or the error of ctx when ctx ends. It returns
-// an ErrExpired (changes_expired) if the next change has been removed, or if the position is of another recording, as
-// after a restore: then store what Changes().Last returns, read all animals and orders, and follow from the stored
-// position. End ctx before Close. Follow requires Options.RecordChanges.
+// an ErrExpired (changes_expired) if the next change has been removed, or if the store has never given out the position, as
+// after a restore: then store what Changes().Latest returns, read all animals and orders, and follow from the stored
+// position. End ctx before Close.
 func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Context, domain.Change) error) error {
-	if s.changes == nil {
-		return errors.New("petstore: Follow requires Options.RecordChanges")
-	}
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
+		if latest, err := s.store.Numbers(ctx); err != nil || latest.Position == after { // there is nothing to read
+			if !wait(ctx, ticker) {
+				break
+			}
+			continue
+		}
 		page, err := s.changes.List(ctx, domain.PageRequest{After: after, Limit: followPage})
 		if err != nil && !errors.Is(err, domain.ErrUnavailable) {
 			return err
 		}
-		after = max(after, page.Position) // Position is 0 after an error
-		for _, change := range page.Items {
-			if err := fn(ctx, change); err != nil {
+		after = max(after, page.Next) // Next is 0 after an error
+		for _, recorded := range page.Items {
+			change, err := recorded.Decode()
+			if err == nil {
+				err = fn(ctx, change)
+			}
+			if err != nil {
 				return err
 			}
 		}
-		if page.More {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
+		if !page.More && !wait(ctx, ticker) {
+			break
 		}
 	}
 	return ctx.Err()
 }
 
-// keepChanges removes old changes at an interval until ctx ends. It begins to record changes again if another process
-// has ended that.
-func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.Duration, log *zap.Logger) {
-	repeat(ctx, func() bool {
-		began, err := changes.Begin(ctx)
-		if began && err == nil {
-			log.Warn("began to record changes again, because a service that does not record them had ended the recording")
-		}
-		if err == nil {
-			err = changes.RemoveOld(ctx, retention)
-		}
-		if err == nil {
-			// With Options.Store.MaxStaleness, Position returns a position that an earlier call has read. Regular calls
-			// keep that position recent.
-			_, err = changes.Position(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			log.Warn("cannot record or remove changes", zap.Error(err))
-		}
+// wait waits for the ticker, and reports false when ctx ends.
+func wait(ctx context.Context, ticker *time.Ticker) bool {
+	select {
+	case <-ctx.Done():
 		return false
-	})
+	case <-ticker.C:
+		return true
+	}
 }
 
-// endChanges ends the recording that other processes have begun, and removes its changes. It retries at an interval
-// until it succeeds or ctx ends.
-func endChanges(ctx context.Context, changes *usecase.Changes, log *zap.Logger) {
-	repeat(ctx, func() bool {
-		removed, err := changes.End(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			log.Warn("cannot remove changes", zap.Error(err))
-		case removed:
-			log.Warn("removed all changes, because this service does not record them")
-		}
-		return err == nil
-	})
-}
-
-// repeat calls fn at changesInterval until it returns true or ctx ends.
-func repeat(ctx context.Context, fn func() bool) {
+// removeOldChanges removes old changes at an interval until ctx ends.
+func removeOldChanges(ctx context.Context, changes *usecase.Changes, retention time.Duration, log *zap.Logger) {
 	ticker := time.NewTicker(changesInterval)
 	defer ticker.Stop()
-	for ctx.Err() == nil && !fn() {
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
+	for {
+		if err := changes.RemoveOld(ctx, retention); err != nil && ctx.Err() == nil {
+			log.Warn("cannot remove old changes", zap.Error(err))
+		}
+		if !wait(ctx, ticker) {
+			return
 		}
 	}
 }

@@ -88,10 +88,9 @@ func Example_documentation() {
 }
 
 // Serve the changes of animals and orders. Shutdown waits for streams of changes, so EndStreams ends them.
-func ExampleOptions_recordChanges() {
+func ExampleService_Changes() {
 	service, remove := openService(petstore.Options{
-		RecordChanges: true,
-		API:           rest.Options{Authenticate: func(*gin.Context) (string, error) { return "example", nil }},
+		API: rest.Options{Authenticate: func(*gin.Context) (string, error) { return "example", nil }},
 	})
 	defer remove()
 	engine := gin.New()
@@ -163,7 +162,7 @@ func authenticate(c *gin.Context) (caller string, err error) {
 
 // Use the catalogue from Go code, and follow the changes that any user makes.
 func ExampleService_Follow() {
-	service, remove := openService(petstore.Options{RecordChanges: true})
+	service, remove := openService(petstore.Options{})
 	defer remove()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

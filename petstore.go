@@ -31,16 +31,13 @@ import (
 
 // Options are the options of New.
 type Options struct {
-	// Store are the options of the store. New sets ObserveCommit and ObserveFailure, and copies TracerProvider and
-	// StaleIfUnavailable from API.
+	// Store are the options of the store. New sets ObserveCommit and ObserveFailure, and copies TracerProvider,
+	// StaleIfUnavailable and, as Timeout, RequestTimeout from API.
 	Store repository.Options
-	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Versions, VersionsAge and Remote. Metrics
-	// also gets the metrics of the store.
+	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Numbers, NumbersAge and Remote. Metrics
+	// also gets the metrics of the store. Call rest.EndStreams before the server serves, otherwise its Shutdown waits for
+	// open streams of changes.
 	API rest.Options
-	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All processes on a
-	// store need the same value: a process without it deletes the recorded changes. Call rest.EndStreams before the
-	// server serves, otherwise its Shutdown waits for open streams.
-	RecordChanges bool
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
 	ChangesRetention time.Duration
 	// Validate, if not nil, checks the rules of the host. It is called before the API or Service.Pets adds or changes
@@ -49,8 +46,7 @@ type Options struct {
 	// must be quick, have no effect, and not call the service.
 	Validate domain.PetRule
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
-	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys. New sets
-	// WithoutChanges.
+	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.
 	Document docs.Options
 }
 
@@ -71,7 +67,7 @@ type Service struct {
 	keys     *usecase.Keys
 	pets     *usecase.Pets
 	orders   *usecase.Orders
-	changes  rest.Changes // nil if changes are not recorded
+	changes  *usecase.Changes
 	document docs.Options
 	metrics  *registered
 	stop     context.CancelFunc // ends the background goroutines
@@ -83,21 +79,20 @@ type Service struct {
 // is one line that ends with the remedy.
 func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error) {
 	api := o.API
-	api.Logger, api.Changes = cmp.Or(api.Logger, zap.NewNop()), nil
+	api.Logger = cmp.Or(api.Logger, zap.NewNop())
 	if err := cmp.Or(api.Validate(), o.validate()); err != nil { // before the store is created
 		return nil, fmt.Errorf("petstore.New: %w", err)
 	}
 	if api.Authenticate != nil {
 		o.Document = withoutKeys(o.Document)
 	}
-	o.Document.WithoutChanges = !o.RecordChanges
 	s := &Service{document: o.Document, metrics: &registered{Registerer: api.Metrics}, stop: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	o.Store.TracerProvider, o.Store.StaleIfUnavailable = api.TracerProvider, api.StaleIfUnavailable
+	o.Store.TracerProvider, o.Store.StaleIfUnavailable, o.Store.Timeout = api.TracerProvider, api.StaleIfUnavailable, api.RequestTimeout
 	if o.Store.ObserveCommit, o.Store.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
 		return nil, err
 	}
@@ -109,18 +104,9 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 		return nil, err
 	}
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
-	api.Pets, api.Orders, api.Keys = s.pets, s.orders, s.keys
-	api.Versions, api.VersionsAge, api.Remote = s.store.Versions, s.store.VersionsAge, s.store.IsRemote()
-	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())
-	if o.RecordChanges {
-		if _, err := changes.Begin(ctx); err != nil {
-			return nil, fmt.Errorf("petstore.New: record changes: %w", err)
-		}
-		if err := changes.AwaitPosition(ctx); err != nil {
-			return nil, fmt.Errorf("petstore.New: read the position of the changes: %w", err)
-		}
-		s.changes, api.Changes = changes, changes
-	}
+	s.changes = usecase.NewChanges(s.store, s.store.Changes(), usecase.Now)
+	api.Pets, api.Orders, api.Keys, api.Changes = s.pets, s.orders, s.keys, s.changes
+	api.Numbers, api.NumbersAge, api.Remote = s.store.Numbers, s.store.NumbersAge, s.store.IsRemote()
 	if api.Metrics != nil {
 		api.Metrics = s.metrics
 	}
@@ -131,11 +117,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	s.stop = stop
 	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(api.Logger)) })
 	s.working.Go(func() {
-		if o.RecordChanges {
-			keepChanges(working, changes, cmp.Or(o.ChangesRetention, defaultChangesRetention), api.Logger)
-		} else {
-			endChanges(working, changes, api.Logger)
-		}
+		removeOldChanges(working, s.changes, cmp.Or(o.ChangesRetention, defaultChangesRetention), api.Logger)
 	})
 	return s, nil
 }
@@ -197,8 +179,8 @@ func (s *Service) Pets() *usecase.Pets { return s.pets }
 // Orders returns the use cases of the orders. The operations of the API call the same use cases.
 func (s *Service) Orders() *usecase.Orders { return s.orders }
 
-// Changes returns the use cases of the changes, or nil without Options.RecordChanges. See Follow.
-func (s *Service) Changes() rest.Changes { return s.changes }
+// Changes returns the use cases of the changes. See Follow.
+func (s *Service) Changes() *usecase.Changes { return s.changes }
 
 // Close stores when keys were last used, removes the metrics, waits until the queued transactions are durable and
 // closes the store. Call it after the last request. It may be called more than once.

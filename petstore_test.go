@@ -87,7 +87,6 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 		"petstore.New: Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
 		"petstore.New: Options.ChangeStreams is negative":                      {API: rest.Options{ChangeStreams: -1}},
 		"petstore.New: Options.RequestTimeout is negative":                     {API: rest.Options{RequestTimeout: -1}},
-		"the option MaxStaleness is -1s: use 0s to 5s":                         {Store: repository.Options{MaxStaleness: -time.Second}},
 		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4": {
 			Store: repository.Options{Options: engine.Options{MaxOpenConns: -3}},
 		},
@@ -103,17 +102,32 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 	}
 }
 
-func TestChangesAreServedAndInTheDocumentIfTheyAreRecorded(t *testing.T) {
+// A change says who made it: an API key, a user of the host, or Go code.
+func TestChangesSayWhoMadeThem(t *testing.T) {
 	t.Parallel()
-	for recorded, want := range map[bool]int{true: http.StatusOK, false: http.StatusNotFound} {
-		service := newService(t, newEngine(t), petstore.Options{RecordChanges: recorded, API: rest.Options{Changes: struct{ rest.Changes }{}}})
-		testkit.Equal(t, "the status of /changes", want, status(t, mounted(t, service), "/changes", newKey(t, service)))
-		_, document, err := docs.Document(service.Document(), "v1")
-		testkit.Check(t, err)
-		if got := strings.Contains(string(document), "listChanges\""); got != recorded {
-			t.Errorf("recorded %t: the document has listChanges: %t", recorded, got)
-		}
+	store := newEngine(t)
+	service := newService(t, store, petstore.Options{})
+	host := newService(t, store, petstore.Options{API: rest.Options{
+		Authenticate: func(*gin.Context) (string, error) { return "ann", nil },
+	}})
+	add := func(handler http.Handler, key string) {
+		request := httptest.NewRequest(http.MethodPost, "/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
+		request.Header.Set("Authorization", "Bearer "+key)
+		request.Header.Set("Content-Type", "application/json")
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, request)
+		testkit.Equal(t, "the status", http.StatusCreated, response.Code)
 	}
+	add(mounted(t, service), newKey(t, service))
+	add(mounted(t, host), "")
+	_, _, err := service.Pets().Create(domain.WithCaller(t.Context(), "user:job"), domain.NewPet{Name: "Tom"}, domain.IdempotencyKey{})
+	testkit.Check(t, err)
+	page, err := service.Changes().List(t.Context(), domain.PageRequest{Limit: 10})
+	var callers []string
+	for _, change := range page.Items {
+		callers = append(callers, change.Caller)
+	}
+	testkit.Equal(t, "the callers", []string{"key:1", "user:ann", "user:job"}, callers, err)
 }
 
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {

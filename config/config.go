@@ -26,12 +26,10 @@ type Config struct {
 	} `mapstructure:"auth"`
 	Cache struct { // the cache of pages (lists and single records) in memory
 		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0 to 1099511627776"`
-		MaxStaleness time.Duration `mapstructure:"max_staleness" default:"0s" validate:"min=0s,max=5s" remedy:"must be from 0s to 5s"`
 		// StaleIfUnavailable is how long pages and API keys in memory are used while the database is not available.
 		StaleIfUnavailable time.Duration `mapstructure:"stale_if_unavailable" default:"0s" validate:"min=0s,max=24h" remedy:"must be from 0s to 24h"`
 	} `mapstructure:"cache"`
 	Changes struct { // the feed of changes
-		Enabled       bool          `mapstructure:"enabled" default:"false"`
 		Retention     time.Duration `mapstructure:"retention" default:"168h" validate:"min=1h" remedy:"must be at least 1h"`
 		StreamsPerKey int           `mapstructure:"streams_per_key" default:"10" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	} `mapstructure:"changes"`

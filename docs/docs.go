@@ -8,9 +8,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -34,9 +32,6 @@ type Options struct {
 	// StagingURL is the URL of the API of the staging service, like ProductionURL. If it is empty, the document has
 	// no staging server.
 	StagingURL string
-	// WithoutChanges removes listChanges and what only listChanges needs. It is for a service that does not record
-	// changes.
-	WithoutChanges bool
 }
 
 // A Contact says whom to ask about the API.
@@ -65,9 +60,6 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 			return "", nil, fmt.Errorf("docs: Options.SecurityScheme: %w", err)
 		}
 		d.Components["securitySchemes"] = map[string]json.RawMessage{hostScheme: scheme}
-	}
-	if o.WithoutChanges {
-		d.removeChanges()
 	}
 	d.Servers = servers(o, address)
 	var out bytes.Buffer
@@ -132,23 +124,6 @@ type document struct {
 	Security   []map[string][]string                 `json:"security"`
 	Paths      map[string]json.RawMessage            `json:"paths"`
 	Components map[string]map[string]json.RawMessage `json:"components"`
-}
-
-// removeChanges removes listChanges, its tag, and the components to which nothing refers any more.
-func (d *document) removeChanges() {
-	delete(d.Paths, "/changes")
-	d.Tags = slices.DeleteFunc(d.Tags, func(t tag) bool { return t.Name == "Changes" })
-	for removed := true; removed; {
-		removed = false
-		text, _ := json.Marshal(d) // cannot fail, because d was decoded from JSON
-		for kind, components := range d.Components {
-			maps.DeleteFunc(components, func(name string, _ json.RawMessage) bool {
-				unused := kind != "securitySchemes" && !bytes.Contains(text, []byte(`"#/components/`+kind+"/"+name+`"`))
-				removed = removed || unused
-				return unused
-			})
-		}
-	}
 }
 
 type tag struct {

@@ -107,29 +107,6 @@ func TestDocumentHasPropertiesOfHost(t *testing.T) {
 	}
 }
 
-func TestDocumentWithoutChangesHasNothingOfThem(t *testing.T) {
-	t.Parallel()
-	text := document(t, docs.Options{WithoutChanges: true})
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	check(t, err)
-	check(t, doc.Validate(t.Context()))
-	full := decode(t, document(t, docs.Options{}))
-	delete(full["paths"].(map[string]any), "/changes")
-	if diff := gocmp.Diff(full["paths"], decode(t, text)["paths"]); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
-	}
-	for _, unwanted := range []string{`"ChangeType"`, `"Poll-Link"`, `"changes_expired": {`, `"name": "Changes"`} {
-		if bytes.Contains(text, []byte(unwanted)) {
-			t.Errorf("the document has %s", unwanted)
-		}
-	}
-	for _, wanted := range []string{`"Changes-Position": {`, `"bearerAuth": {`, `"Pets": {`} {
-		if !bytes.Contains(text, []byte(wanted)) {
-			t.Errorf("the document lacks %s", wanted)
-		}
-	}
-}
-
 func document(t *testing.T, o docs.Options) []byte {
 	t.Helper()
 	_, text, err := docs.Document(o, "v1")

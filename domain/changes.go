@@ -1,6 +1,8 @@
 package domain
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -18,37 +20,86 @@ const (
 	ChangeOrderCancelled ChangeType = "order.cancelled"
 )
 
-// A Change is a change of an animal or of an order. Seq is its position; positions rise in the order of the commits. Pet
-// or Order is the record after the change; for ChangePetRemoved it is the animal before. At is UTC, in milliseconds.
+// A ChangeHeader says when a change was made, and by whom. Seq is its position: positions rise in the order of the
+// commits. At is UTC, in milliseconds. Caller is who made the change, such as key:3, user:ann or command:import. It is
+// empty if nobody is known.
+type ChangeHeader struct {
+	Seq    int64
+	Type   ChangeType
+	At     time.Time
+	Caller string
+}
+
+// A Change is a change of an animal or of an order.
 type Change struct {
-	Seq   int64
-	Type  ChangeType
-	At    time.Time
-	Pet   *Pet   // nil if an order has changed
-	Order *Order // nil if an animal has changed
+	ChangeHeader
+	ChangedRecords
 }
 
-// A ChangePage is a page of changes. Position is where the next page begins: the position of the last change in the
-// page. If the page is empty, it is the requested position, or Recording.KeptAfter if the requested position was 0.
-// Last is the position of the latest change in the store.
+// ChangedRecords are the records of a change. Its JSON is the JSON of the API.
+type ChangedRecords struct {
+	Pet    *Pet   `json:"pet,omitempty"`    // the animal after the change, or before its removal; nil if an order has changed
+	Before *Pet   `json:"before,omitempty"` // the animal before the change, only for ChangePetUpdated
+	Order  *Order `json:"order,omitempty"`  // the order after the change; nil if an animal has changed
+}
+
+// A RecordedChange is a change as it is stored. Records is the JSON of its ChangedRecords.
+type RecordedChange struct {
+	ChangeHeader
+	Records []byte
+}
+
+// Decode decodes the records of the change.
+func (c RecordedChange) Decode() (Change, error) {
+	change := Change{ChangeHeader: c.ChangeHeader}
+	if err := json.Unmarshal(c.Records, &change.ChangedRecords); err != nil {
+		return change, fmt.Errorf("decode the change %d: %w", c.Seq, err)
+	}
+	return change, nil
+}
+
+// A ChangePage is a page of changes. Next is where the next page begins: the position of the last change in the page. If
+// the page is empty, it is the requested position, or the position before the oldest change if the requested position
+// was 0. Latest is the position of the latest change in the store.
 type ChangePage struct {
-	Page[Change]
-	Position, Last int64
-}
-
-// A Recording says which changes are kept. KeptAfter is the position before the oldest change: all changes after it are
-// kept. Last is the position of the latest change, or equals KeptAfter if there is no change. If Active is false, changes
-// are not recorded any more.
-type Recording struct {
-	Active          bool
-	KeptAfter, Last int64
+	Page[RecordedChange]
+	Next, Latest int64
 }
 
 // ChangesExpired returns the ErrExpired for a position after which changes are missing: they have been removed, or the
-// position is of another recording.
+// store has never given out the position.
 func ChangesExpired(position int64) error {
 	return &Error{
 		Kind: ErrExpired, Code: CodeChangesExpired,
 		Message: fmt.Sprintf("the changes after %d are not known: read the lists again, then the changes after their Changes-Position", position),
 	}
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context for operations of a caller, as in ChangeHeader.
+func WithCaller(ctx context.Context, caller string) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// CallerOf returns the caller of a context, or "".
+func CallerOf(ctx context.Context) string {
+	caller, _ := ctx.Value(callerKey{}).(string)
+	return caller
+}
+
+// Numbers tell a cache which commits a page includes. Position is the Seq of the latest change. Altered is the Seq of the
+// latest change that was not the addition of an animal or of an order. Generation differs if commits are not known to be
+// in the other two. While a commit runs, Adding or Altering says what kind of changes may be visible already.
+type Numbers struct {
+	Position, Altered int64
+	Generation        uint64
+	Adding, Altering  bool
+}
+
+// Validates reports whether a page that was read at earlier Numbers has every change that is in n. grows says whether a
+// record that was added later could belong to the page.
+func (n Numbers) Validates(earlier Numbers, grows bool) bool {
+	return n.Generation == earlier.Generation && n.Altered == earlier.Altered && !n.Altering &&
+		(!grows || n.Position == earlier.Position && !n.Adding)
 }

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -21,10 +22,11 @@ const (
 	OrderStatusesRule = "must be one or more of placed, delivered and cancelled, each once"
 )
 
-// Known reports whether s is one of these statuses.
-func (s OrderStatus) Known() bool {
-	return s == OrderPlaced || s == OrderDelivered || s == OrderCancelled
-}
+// OrderStatuses returns all statuses.
+func OrderStatuses() []OrderStatus { return []OrderStatus{OrderPlaced, OrderDelivered, OrderCancelled} }
+
+// Known reports whether s is one of OrderStatuses.
+func (s OrderStatus) Known() bool { return slices.Contains(OrderStatuses(), s) }
 
 // An Order is the sale of one animal. Times are UTC, in milliseconds. The store keeps its JSON as the result of an
 // idempotency key, see Pet.
@@ -55,7 +57,7 @@ func Cancellation() Transition {
 	return Transition{From: OrderPlaced, To: OrderCancelled, PetFrom: PetPending, PetTo: PetAvailable}
 }
 
-// CheckRepeat is called if the transition has not changed an order. It returns nil if the order already has the status
+// CheckRepeat is called for an order that does not have the status t.From. It returns nil if the order already has the status
 // t.To, as after a retry, and an ErrConflict (order_state_conflict) otherwise.
 func (t Transition) CheckRepeat(o Order) error {
 	if o.Status == t.To {
@@ -68,9 +70,11 @@ func (t Transition) CheckRepeat(o Order) error {
 }
 
 // An OrderQuery selects a page of the orders. If Statuses is not empty, an order must have one of them. If PetID is
-// not nil, the order must be for this animal.
+// not nil, the order must be for this animal. If IDs is not nil, the order must have one of these ids: then the page has all
+// selected orders, whatever After and Limit are.
 type OrderQuery struct {
 	PageRequest
+	IDs      []int64
 	Statuses []OrderStatus
 	PetID    *int64
 }
@@ -82,6 +86,11 @@ func (q OrderQuery) Validate() error {
 		violations = append(violations, Violation{Field: "status", Rule: OrderStatusesRule})
 	}
 	return Invalid(CodeInvalidParameter, violations...)
+}
+
+// Selects reports whether the filters Statuses and PetID select an order. It ignores IDs.
+func (q OrderQuery) Selects(o Order) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, o.Status)) && (q.PetID == nil || *q.PetID == o.PetID)
 }
 
 // OrderNotFound returns the ErrNotFound for an order that does not exist.

@@ -42,8 +42,10 @@ func areDistinct[T comparable](values []T, valid func(T) bool) bool {
 	return true
 }
 
-// A Page is a part of a list. More reports whether more records follow it.
+// A Page is a part of a list. More reports whether more records follow it. If Position is not 0, the page has all changes
+// up to this position.
 type Page[T any] struct {
-	Items []T
-	More  bool
+	Items    []T
+	More     bool
+	Position int64
 }

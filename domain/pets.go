@@ -177,8 +177,9 @@ func (p PetPatch) Apply(pet Pet) Pet {
 // Validate returns an ErrInvalid (validation_failed) that lists every violation of the fields that are set.
 func (p PetPatch) Validate() error { return p.Apply(Pet{Name: "valid"}).New().Validate() }
 
-// An Inventory has the number of animals for each status. None is the number of animals without a status.
-type Inventory struct{ Available, Pending, Sold, None int64 }
+// An Inventory has the number of animals for each status. None is the number of animals without a status. The counts
+// include exactly the changes up to Position.
+type Inventory struct{ Available, Pending, Sold, None, Position int64 }
 
 // Total returns the number of all animals.
 func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.None }

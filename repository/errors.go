@@ -9,9 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/batch"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/groupcommit"
-	"example.com/petstore/repository/sharedquery"
 )
 
 // A dialector is the dialector of an engine. GORM calls its Translate for each error.
@@ -41,6 +40,14 @@ func translate(db *gorm.DB, err error) error {
 	return db.Dialector.(gorm.ErrorTranslator).Translate(err)
 }
 
+// unavailable returns an ErrUnavailable for an error of a batch.Group itself, and otherwise err.
+func unavailable(err error) error {
+	if errors.Is(err, batch.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return domain.Unavailable(err)
+	}
+	return err
+}
+
 // notFoundAs returns notFound if err is a gorm.ErrRecordNotFound, and otherwise err.
 func notFoundAs(err, notFound error) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -64,9 +71,9 @@ func failureOf(database engine.Database, err error) engine.Failure {
 		return ""
 	case errors.Is(err, context.DeadlineExceeded):
 		return engine.FailureTimeout
-	case errors.Is(err, groupcommit.ErrQueueFull):
+	case errors.Is(err, batch.ErrQueueFull):
 		return engine.FailureQueueFull
-	case errors.Is(err, groupcommit.ErrClosed), errors.Is(err, sharedquery.ErrClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, errPoolClosed):
+	case errors.Is(err, batch.ErrClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, errPoolClosed):
 		return engine.FailureClosed
 	}
 	if failure := database.Failure(err); failure != "" {

@@ -18,6 +18,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/batch"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
@@ -121,8 +122,8 @@ func TestEveryErrorHasAListedFailure(t *testing.T) {
 		sqlite3.Error{Code: sqlite3.ErrCantOpen, SystemErrno: syscall.EMFILE}: engine.FailureCannotOpen,
 		sqlite3.Error{Code: sqlite3.ErrConstraint}:                            engine.FailureOther,
 		context.DeadlineExceeded:                                              engine.FailureTimeout,
-		groupcommit.ErrQueueFull:                                              engine.FailureQueueFull,
-		groupcommit.ErrClosed:                                                 engine.FailureClosed,
+		batch.ErrQueueFull:                                                    engine.FailureQueueFull,
+		batch.ErrClosed:                                                       engine.FailureClosed,
 	} {
 		testkit.Equal(t, err.Error(), want, s.FailureOf(domain.Unavailable(err)))
 		testkit.Equal(t, "whether it is listed", true, slices.Contains(engine.Failures(), want))

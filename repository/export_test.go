@@ -12,7 +12,7 @@ import (
 
 // These are for the tests of package repository_test, which import an engine.
 
-func (s *Store) slots() *semaphore.Weighted { return s.reads.db.ConnPool.(*readers).slots }
+func (s *Store) slots() *semaphore.Weighted { return s.reads.readers.slots }
 
 // AcquireReadSlots acquires n of the connections that read.
 func (s *Store) AcquireReadSlots(ctx context.Context, n int64) error {
@@ -25,10 +25,9 @@ func (s *Store) TryAcquireReadSlots(n int64) bool { return s.slots().TryAcquire(
 // ReleaseReadSlots releases n of the connections that read.
 func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
 
-// ExecIn runs a statement in the transaction of r. It calls no Mark method of groupcommit.Tx, so that the caches do
-// not know of the change.
+// ExecIn runs a statement in the transaction of r, which does not know that it has written something.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
-	_, err := r.Pets.(pets).tx.ExecContext(ctx, statement)
+	_, err := r.Pets.(pets).tx.tx.ExecContext(ctx, statement)
 	return err
 }
 
@@ -36,9 +35,9 @@ func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 func (s *Store) FailureOf(err error) engine.Failure { return failureOf(s.database, err) }
 
 // Explain returns the plan of SQLite for a statement.
-func (s *Store) Explain(statement string) (plan string, err error) {
+func (s *Store) Explain(ctx context.Context, statement string) (plan string, err error) {
 	var steps []struct{ Detail string }
-	err = s.reads.db.Raw("EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...).Find(&steps).Error
+	err = s.reads.db.WithContext(ctx).Raw("EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...).Find(&steps).Error
 	for _, step := range steps {
 		plan += step.Detail + "\n"
 	}

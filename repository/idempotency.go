@@ -3,10 +3,13 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
+	"gorm.io/gorm"
+
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository/engine"
 )
 
 // idempotency implements port.IdempotencyRepository.
@@ -15,45 +18,47 @@ type idempotency struct{ *transaction }
 // Claim stores nothing. Until this transaction ends, no other transaction can write, so none can claim the
 // key.
 func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
-	found, err := i.findClaims(ctx, claim)
-	if err != nil || found[0] == nil {
-		return port.Outcome{}, err == nil, err
-	}
-	outcome, err := (*claimModel)(found[0]).outcome()
-	return outcome, false, err
+	found, err := i.findClaims(ctx, []port.Claim{claim})
+	earlier, ok := found[claim.IdempotencyKey]
+	return earlier, err == nil && !ok, err
 }
 
 func (i idempotency) Complete(ctx context.Context, claim port.Claim, result []byte) error {
-	row := newClaimRow(claim)
-	row.Result = result
-	return i.insertClaims(ctx, []engine.Claim{row})
+	return i.insertClaims(ctx, []port.Claim{claim}, [][]byte{result})
 }
 
-// findClaims returns the rows with the keys of claims. A row is nil if the key is free or its claim has
-// expired.
-func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*engine.Claim, error) {
+// findClaims returns the outcomes of the earlier claims with the keys of claims, without the claims that have expired.
+func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[domain.IdempotencyKey]port.Outcome, error) {
 	if len(claims) == 0 {
 		return nil, nil
 	}
-	rows := make([]engine.Claim, len(claims))
-	for i, claim := range claims {
-		rows[i] = newClaimRow(claim)
-	}
+	db := t.db.WithContext(ctx)
 	if t.claimClock.stale() {
 		var newest sql.NullInt64
-		if err := t.db.WithContext(ctx).Model(&claimModel{}).Select("max(claimed_at)").Scan(&newest).Error; err != nil {
+		if err := db.Model(&claimModel{}).Select("max(claimed_at)").Scan(&newest).Error; err != nil {
 			return nil, err
 		}
 		t.claimClock.advance(newest)
 	}
-	found, err := t.database.FindClaims(ctx, t.pool(), rows)
-	if err != nil {
-		return nil, translate(t.db, err)
+	var args []any
+	for _, claim := range claims {
+		args = append(args, claim.Caller, claim.Value)
 	}
-	for i, earlier := range found {
-		if earlier != nil && earlier.ClaimedAt <= t.claimClock.expired() {
-			found[i] = nil
+	for n := len(claims); n&(n-1) != 0; n++ { // the last key is repeated, so that few statements are prepared
+		args = append(args, args[len(args)-2:]...)
+	}
+	var models []claimModel
+	keys := "(caller, value) IN (VALUES (?, ?)" + strings.Repeat(", (?, ?)", len(args)/2-1) + ")"
+	if err := db.Where(keys, args...).Where("claimed_at > ?", t.claimClock.expired()).Find(&models).Error; err != nil {
+		return nil, err
+	}
+	found := map[domain.IdempotencyKey]port.Outcome{}
+	for i := range models {
+		outcome, err := models[i].outcome()
+		if err != nil {
+			return nil, err
 		}
+		found[domain.IdempotencyKey{Caller: models[i].Caller, Value: models[i].Value}] = outcome
 	}
 	return found, nil
 }
@@ -105,31 +110,36 @@ func (c *claimClock) expired() int64 {
 	return c.now - (port.IdempotencyTTL + maxClaimGap + claimInterval).Milliseconds()
 }
 
-// insertClaims inserts claims. A claim replaces an expired one with the same key.
-func (t *transaction) insertClaims(ctx context.Context, claims []engine.Claim) error {
+// insertClaim inserts a claim, which replaces an expired one with the same key.
+var insertClaim = newInsert("idempotency_keys", "caller, value, fingerprint, result, claimed_at", ` ON CONFLICT (caller, value)
+	DO UPDATE SET fingerprint = excluded.fingerprint, result = excluded.result, claimed_at = excluded.claimed_at`)
+
+// insertClaims inserts claims with their results, and deletes expired claims.
+func (t *transaction) insertClaims(ctx context.Context, claims []port.Claim, results [][]byte) error {
 	if len(claims) == 0 {
 		return nil
 	}
-	t.tx.MarkDirty(1)
+	t.wrote()
 	if err := t.deleteExpired(ctx, t.claimClock.expired()); err != nil {
 		return err
 	}
-	for i := range claims {
-		claims[i].ClaimedAt = t.claimClock.now
-	}
-	return translate(t.db, t.database.InsertClaims(ctx, t.pool(), claims))
+	return translate(t.db, insertClaim.rows(t.tx, len(claims), func(i int, to []any) []any {
+		return append(to, claims[i].Caller, claims[i].Value, claims[i].Fingerprint[:], results[i], t.claimClock.now)
+	}))
 }
 
-// deleteExpired deletes expired claims, once in each transaction. It deletes more claims than a transaction
-// can insert, so the table shrinks to the claims that have not expired.
+// expiredClaims is the number of expired claims that a transaction deletes. It is more than a transaction inserts, so the
+// table shrinks to the claims that have not expired.
+const expiredClaims = 512
+
+// deleteExpired deletes expired claims, once in each transaction.
 func (t *transaction) deleteExpired(ctx context.Context, expired int64) error {
 	if t.deletedExpired {
 		return nil
 	}
 	t.deletedExpired = true
-	db := t.db.WithContext(ctx)
-	oldest := db.Model(&claimModel{}).Select("claimed_at").Where("claimed_at <= ?", expired).Order("claimed_at").Limit(512)
-	// BETWEEN has the lower bound 0, because PostgreSQL assumes that an unknown upper bound alone selects a
-	// third of the table, and would read the whole table.
-	return db.Where("claimed_at BETWEEN 0 AND (?)", db.Table("(?) AS oldest", oldest).Select("max(claimed_at)")).Delete(&claimModel{}).Error
+	return t.write(ctx, func(db *gorm.DB) *gorm.DB {
+		oldest := db.Model(&claimModel{}).Select("caller, value").Where("claimed_at <= ?", expired).Order("claimed_at").Limit(expiredClaims)
+		return db.Where("(caller, value) IN (?)", oldest).Delete(&claimModel{})
+	})
 }

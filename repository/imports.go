@@ -11,9 +11,7 @@ import (
 )
 
 // imports implements port.ImportRepository.
-type imports struct {
-	session
-}
+type imports struct{ session }
 
 func (i imports) Find(ctx context.Context, file port.FileDigest) (port.ImportState, error) {
 	var model importModel
@@ -35,5 +33,5 @@ func (i imports) Advance(ctx context.Context, file port.FileDigest, from, to por
 		done = db.Where("digest = ? AND added = ? AND complete = ?", file[:], from.Added, asInt(from.Complete)).
 			Select("added", "complete", "updated_at").Updates(&model)
 	}
-	return changedOne(done, i.tx.MarkDirty)
+	return i.tx.changedOne(done)
 }

@@ -16,17 +16,17 @@ type keys struct {
 }
 
 func (k keys) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
-	return k.take(k.db.WithContext(ctx).Where("hash = ?", hash[:]), apikey.Invalid(nil))
+	return k.take(ctx, apikey.Invalid(nil), "hash = ?", hash[:])
 }
 
 func (k keys) Get(ctx context.Context, id int64) (apikey.Key, error) {
-	return k.take(k.db.WithContext(ctx).Where("id = ?", id), apikey.NotFound(id))
+	return k.take(ctx, apikey.NotFound(id), "id = ?", id)
 }
 
-// take returns the key that a query finds. If there is none, it returns notFound.
-func (k keys) take(query *gorm.DB, notFound error) (apikey.Key, error) {
+// take returns the key that matches a condition. If there is none, it returns notFound.
+func (k keys) take(ctx context.Context, notFound error, condition string, value any) (apikey.Key, error) {
 	var model keyModel
-	if err := query.Take(&model).Error; err != nil {
+	if err := k.read(ctx, func(db *gorm.DB) error { return db.Where(condition, value).Take(&model).Error }); err != nil {
 		return apikey.Key{}, notFoundAs(err, notFound)
 	}
 	return model.record()
@@ -34,7 +34,7 @@ func (k keys) take(query *gorm.DB, notFound error) (apikey.Key, error) {
 
 func (k keys) List(ctx context.Context) ([]apikey.Key, error) {
 	var models []keyModel
-	if err := k.db.WithContext(ctx).Order("id").Find(&models).Error; err != nil {
+	if err := k.read(ctx, func(db *gorm.DB) error { return db.Order("id").Find(&models).Error }); err != nil {
 		return nil, err
 	}
 	all := make([]apikey.Key, len(models))
@@ -49,9 +49,14 @@ func (k keys) List(ctx context.Context) ([]apikey.Key, error) {
 
 func (k keys) Create(ctx context.Context, key apikey.NewKey) (bool, error) {
 	model := newKeyModel(key)
+	model.ID = k.tx.LastKey + 1
 	done := k.db.WithContext(ctx).
 		Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "hash"}}, DoNothing: true}).Create(&model)
-	return changedOne(done, k.tx.MarkKeysChanged)
+	created, err := k.tx.changedOne(done)
+	if created {
+		k.tx.LastKey++
+	}
+	return created, err
 }
 
 func (k keys) Any(ctx context.Context) (bool, error) {
@@ -64,20 +69,20 @@ func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) 
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
 		Where("id = ? AND (revoked_at IS NULL OR revoked_at > ? AND revoked_at > created_at)", id, at.UnixMilli()).
 		Update("revoked_at", notBefore("created_at", at))
-	return changedOne(done, k.tx.MarkKeysChanged)
+	return k.tx.changedOne(done)
 }
 
 func (k keys) ScheduleRevocation(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error) {
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
 		Where("id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", id, now.UnixMilli()).
 		Update("revoked_at", gorm.Expr("? + ?", notBefore("created_at", now), overlap.Milliseconds()))
-	return changedOne(done, k.tx.MarkKeysChanged)
+	return k.tx.changedOne(done)
 }
 
 func (k keys) SetLastUsed(ctx context.Context, id int64, at time.Time) error {
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
 		Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-apikey.UseInterval).UnixMilli()).
 		Update("last_used_at", notBefore("created_at", at))
-	k.tx.MarkDirty(done.RowsAffected)
-	return done.Error
+	_, err := k.tx.changedOne(done)
+	return err
 }

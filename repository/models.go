@@ -3,8 +3,8 @@ package repository
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +14,6 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository/engine"
 )
 
 // The models of the tables. Their fields are the columns that the migrations of each engine create. Times
@@ -26,13 +25,15 @@ type row[T any] interface {
 	record() (T, error)
 }
 
-type petModel engine.Pet
+type petModel struct {
+	ID         int64
+	Name       string
+	CategoryID int64
+	Status     string // empty for an animal without a status
+}
 
-func newPetRow(pet domain.NewPet) engine.Pet {
-	return engine.Pet{
-		Name: pet.Name, CategoryID: pet.CategoryID,
-		Status: sql.NullString{String: string(pet.Status), Valid: pet.Status != ""},
-	}
+func newPetModel(pet domain.Pet) petModel {
+	return petModel{ID: pet.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: string(pet.Status)}
 }
 
 func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
@@ -44,16 +45,15 @@ func errDamaged(table string, id int64) error {
 }
 
 func (m *petModel) record() (domain.Pet, error) {
-	pet := domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status.String)}
+	pet := domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status)}
 	if pet.Status != "" && !pet.Status.Known() || strings.IndexByte(pet.Name, 0) >= 0 {
 		return domain.Pet{}, errDamaged("pets", m.ID)
 	}
 	return pet, nil
 }
 
-// An inventoryModel is a row of pet_counts without the category, or the row of pet_totals. Triggers update
-// both.
-type inventoryModel struct{ Available, Pending, Sold, None int64 }
+// A categoryModel has the numbers of the animals of a category by their status. A category without animals has no row.
+type categoryModel struct{ ID, Available, Pending, Sold, None int64 }
 
 type orderModel struct {
 	ID        int64
@@ -61,6 +61,10 @@ type orderModel struct {
 	Status    string
 	CreatedAt int64 `gorm:"autoCreateTime:false"`
 	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
+}
+
+func newOrderModel(o domain.Order) orderModel {
+	return orderModel{ID: o.ID, PetID: o.PetID, Status: string(o.Status), CreatedAt: o.CreatedAt.UnixMilli(), UpdatedAt: o.UpdatedAt.UnixMilli()}
 }
 
 func (m *orderModel) fields() []any {
@@ -78,53 +82,23 @@ func (m *orderModel) record() (domain.Order, error) {
 	return order, nil
 }
 
-// A changeModel is a change with the columns of its record. If PetID is not NULL, the record is an order,
-// otherwise an animal.
+// A changeModel is a change. Records is the JSON of domain.ChangedRecords.
 type changeModel struct {
-	ID         int64
-	Type       string
-	At         int64
-	RecordID   int64
-	Name       sql.NullString
-	CategoryID sql.NullInt64
-	Status     sql.NullString
-	PetID      sql.NullInt64
-	CreatedAt  sql.NullInt64 `gorm:"autoCreateTime:false"`
-	UpdatedAt  sql.NullInt64 `gorm:"autoUpdateTime:false"`
+	Seq     int64 `gorm:"primaryKey"`
+	Type    string
+	At      int64
+	Caller  string
+	Records string
 }
 
-func (m *changeModel) fields() []any {
-	return []any{&m.ID, &m.Type, &m.At, &m.RecordID, &m.Name, &m.CategoryID, &m.Status, &m.PetID, &m.CreatedAt, &m.UpdatedAt}
-}
+func (m *changeModel) fields() []any { return []any{&m.Seq, &m.Type, &m.At, &m.Caller, &m.Records} }
 
-// petChanges are the changes of animals.
-var petChanges = []domain.ChangeType{domain.ChangePetAdded, domain.ChangePetUpdated, domain.ChangePetRemoved}
-
-func (m *changeModel) record() (domain.Change, error) {
-	change := domain.Change{Seq: m.ID, Type: domain.ChangeType(m.Type), At: timeOf(m.At)}
-	if m.PetID.Valid {
-		order := orderModel{ID: m.RecordID, PetID: m.PetID.Int64, Status: m.Status.String, CreatedAt: m.CreatedAt.Int64, UpdatedAt: m.UpdatedAt.Int64}
-		record, err := order.record()
-		if err != nil || m.Type != "order."+order.Status {
-			return domain.Change{}, errDamaged("changes", m.ID)
-		}
-		change.Order = &record
-		return change, nil
+func (m *changeModel) record() (domain.RecordedChange, error) {
+	if !json.Valid([]byte(m.Records)) || !strings.Contains(m.Type, ".") || strings.IndexByte(m.Type, 0) >= 0 {
+		return domain.RecordedChange{}, errDamaged("changes", m.Seq)
 	}
-	pet := petModel{ID: m.RecordID, Name: m.Name.String, CategoryID: m.CategoryID.Int64, Status: m.Status}
-	record, err := pet.record()
-	if err != nil || !slices.Contains(petChanges, change.Type) {
-		return domain.Change{}, errDamaged("changes", m.ID)
-	}
-	change.Pet = &record
-	return change, nil
-}
-
-// A recordingModel is the row that says whether changes are recorded.
-type recordingModel struct {
-	Active    int64 // 0 or 1
-	KeptAfter int64
-	Last      int64 `gorm:"->"` // the last position; only queries set it
+	header := domain.ChangeHeader{Seq: m.Seq, Type: domain.ChangeType(m.Type), At: timeOf(m.At), Caller: m.Caller}
+	return domain.RecordedChange{ChangeHeader: header, Records: []byte(m.Records)}, nil
 }
 
 type keyModel struct {
@@ -162,10 +136,12 @@ func (m *keyModel) record() (apikey.Key, error) {
 	return key, nil
 }
 
-type claimModel engine.Claim
-
-func newClaimRow(claim port.Claim) engine.Claim {
-	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:]}
+type claimModel struct {
+	Caller      string `gorm:"primaryKey"`
+	Value       string `gorm:"primaryKey"`
+	Fingerprint []byte
+	Result      []byte
+	ClaimedAt   int64 // in milliseconds, by the clock that only claims use
 }
 
 // outcome returns an error if the fingerprint has a wrong length.
@@ -195,7 +171,7 @@ type unfinishedCopyModel struct {
 func (petModel) TableName() string            { return "pets" }
 func (orderModel) TableName() string          { return "orders" }
 func (changeModel) TableName() string         { return "changes" }
-func (recordingModel) TableName() string      { return "recording" }
+func (categoryModel) TableName() string       { return "categories" }
 func (keyModel) TableName() string            { return "api_keys" }
 func (claimModel) TableName() string          { return "idempotency_keys" }
 func (importModel) TableName() string         { return "imports" }

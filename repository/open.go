@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
@@ -24,20 +22,20 @@ import (
 // slower (make bench).
 const defaultMaxOpenConns = 4
 
-// maxStaleness is the maximum of Options.MaxStaleness.
-const maxStaleness = 5 * time.Second
+// defaultTimeout is the default of Options.Timeout.
+const defaultTimeout = 10 * time.Second
 
-// checkTimeout is how long a request waits for a check of the versions, or for its key, with
-// Options.StaleIfUnavailable. A request that gets a stale page may wait three times: for the check
-// before its key, for the key, and for the check before the page.
-const checkTimeout = time.Second
+// staleTimeout is how long a request waits for its key or for the numbers, with Options.StaleIfUnavailable.
+const staleTimeout = time.Second
 
 // Options are the options of Open.
 type Options struct {
 	engine.Options
-	// MaxStaleness is how long lists may miss the commits of other processes on PostgreSQL, where they
-	// otherwise miss none. It is at most 5 s. SQLite does not use it.
-	MaxStaleness time.Duration
+	// Timeout is how long each call of the store may take: a read of a key or of a page, a check of the caches, a transaction
+	// until it has begun. It is 10 s when zero.
+	Timeout time.Duration
+	// Now is the clock of the changes, time.Now when nil.
+	Now func() time.Time
 	// StaleIfUnavailable is how long an API key that was used before stays valid while the database is
 	// unavailable, so that the service can send pages from memory.
 	StaleIfUnavailable time.Duration
@@ -48,9 +46,9 @@ type Options struct {
 	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed because of the
 	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.
 	ObserveFailure func(engine.Failure)
-	// TracerProvider, if not nil, creates a span for each statement of a repository. A span has the text of
-	// the statement and no values. Calls of CreatePets, and on PostgreSQL reads, may share a statement; its
-	// span then belongs to none of their requests.
+	// TracerProvider, if not nil, creates a span for each query of a repository. A span has the text of the
+	// statement and no values. Statements that write have no span, because callers share them. On PostgreSQL reads may
+	// share a query; its span then belongs to none of their requests.
 	TracerProvider trace.TracerProvider
 }
 
@@ -71,8 +69,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if o.Exclusive {
 		return nil, errors.New("the option Exclusive is for petstore copy: leave it out")
 	}
-	if o.MaxStaleness < 0 || o.MaxStaleness > maxStaleness {
-		return nil, fmt.Errorf("the option MaxStaleness is %s: use 0s to %s", o.MaxStaleness, maxStaleness)
+	if o.Timeout < 0 {
+		return nil, fmt.Errorf("the option Timeout is %s: use more than 0s, or 0s for %s", o.Timeout, defaultTimeout)
 	}
 	if o.MaxOpenConns < 0 {
 		return nil, fmt.Errorf("the option MaxOpenConns is %d: use 1 or more, or 0 for %d", o.MaxOpenConns, defaultMaxOpenConns)
@@ -82,23 +80,18 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{database: database, maxStaleness: o.MaxStaleness, observeFailure: o.ObserveFailure}
+	s := &Store{database: database, timeout: cmp.Or(o.Timeout, defaultTimeout), observeFailure: o.ObserveFailure}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	pool := &readers{
-		ConnPool: sqltrace.Pool(database.Readers(), o.TracerProvider), database: database,
-		slots: semaphore.NewWeighted(int64(o.MaxOpenConns)), report: s.report,
-	}
-	db, err := gorm.Open(dialector{database.Dialector(pool), database}, &gorm.Config{
+	db, err := gorm.Open(dialector{database.Dialector(sqltrace.Pool(database.Readers(), o.TracerProvider)), database}, &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
 		QueryFields:            true, // SELECT * could return other columns after a migration
 		TranslateError:         true,
 		Logger:                 logger.Discard, // errors are returned, and a log must not contain SQL with values
-		Plugins:                map[string]gorm.Plugin{pool.Name(): pool},
 	})
 	if err != nil {
 		return nil, err
@@ -106,30 +99,34 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	s.reads = session{database: database, db: db}
-	if _, ok := database.(engine.SharedReader); ok {
-		s.sharedPets, s.sharedOrders = petTable.sharedReads(s.reads, pool), orderTable.sharedReads(s.reads, pool)
-		s.sharedRecording = newSharedReads(s.reads, pool, func(db *gorm.DB, _ struct{}, requests []struct{}) ([]domain.Recording, error) {
-			recording, err := recordingOf(db)
-			return slices.Repeat([]domain.Recording{recording}, len(requests)), err
-		})
-	}
-	timeout := time.Duration(0)
+	s.reads = session{database: database, db: db, readers: newReaders(database, o.MaxOpenConns, s.timeout, s.report)}
+	s.pets, s.orders = reader[domain.Pet]{session: s.reads, table: petTable}, reader[domain.Order]{session: s.reads, table: orderTable}
+	ofRequests := s.reads // what a request with StaleIfUnavailable does not wait for
 	if o.StaleIfUnavailable > 0 {
-		timeout = checkTimeout
+		ofRequests.readers = newReaders(database, o.MaxOpenConns, min(s.timeout, staleTimeout), s.report)
+		ofRequests.readers.slots = s.reads.readers.slots
 	}
-	s.versions = freshness.New(database, timeout)
-	if s.keys, err = newKeyCache(keys{s.reads}, s.versions, o.StaleIfUnavailable); err != nil {
+	if database.PollInterval() == 0 { // each query takes a round trip
+		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()
+	}
+	s.numbers = freshness.New(database, ofRequests.readers.timeout)
+	if s.keys, err = newKeyCache(keys{ofRequests}, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}
-	clock := &claimClock{}
-	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
-		Commit: s.versions.Commit, Observe: o.ObserveCommit,
-	}, func(tx *groupcommit.Tx) *transaction {
+	clock, now := &claimClock{}, o.Now
+	if now == nil {
+		now = time.Now
+	}
+	s.queue = groupcommit.NewQueue(database, groupcommit.Options{Observe: o.ObserveCommit}, func(tx *groupcommit.Tx) *transaction {
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-		return &transaction{session: session{database: database, db: inTx, tx: tx}, claimClock: clock}
-	}, (*transaction).create)
+		return newTransaction(database, inTx, tx, clock)
+	}, (*transaction).create, func(t *transaction, commit func() error) error {
+		if err := t.finish(now); err != nil {
+			return engine.NotCommittedError{Err: err}
+		}
+		return s.numbers.Commit(t.before, t.Numbers, commit)
+	})
 	return s, nil
 }
 

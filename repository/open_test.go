@@ -56,24 +56,25 @@ func (w wrapped) Open(ctx context.Context, o engine.Options) (engine.Database, e
 }
 
 // checking returns an engine whose databases call poll before a read.
-func checking(e engine.Engine, poll func() (engine.Changes, error)) engine.Engine {
+func checking(e engine.Engine, poll pollFunc) engine.Engine {
 	return wrapped{e, func(d engine.Database) engine.Database { return polledDatabase{d, poll} }}
 }
 
 type polledDatabase struct {
 	engine.Database
-	poll func() (engine.Changes, error)
+	poll pollFunc
 }
 
 func (polledDatabase) PollInterval() time.Duration { return 0 }
 
-func (d polledDatabase) PollChanges(context.Context) (engine.Changes, error) { return d.poll() }
+func (d polledDatabase) Poll(context.Context) (engine.Numbers, bool, error) { return d.poll() }
 
-func unchanged() (engine.Changes, error) { return engine.Changes{}, nil }
+// A pollFunc is Poll of an engine.Database.
+type pollFunc = func() (engine.Numbers, bool, error)
 
 var errFailure = errors.New("failure")
 
-func failed() (engine.Changes, error) { return engine.Changes{}, errFailure }
+func failed() (engine.Numbers, bool, error) { return engine.Numbers{}, false, errFailure }
 
 // openCounting opens a store. wantFailures expects the failures since its last call.
 func openCounting(t *testing.T, e engine.Engine) (_ *repository.Store, wantFailures func(...engine.Failure)) {
@@ -136,11 +137,10 @@ func TestOpenRejectsUnfinishedCopy(t *testing.T) {
 	testkit.WantMessage(t, "Open", err, "open the store "+e.String()+": it is an unfinished copy of other.db: ")
 }
 
-func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
+func TestOpenRejectsNegativeTimeout(t *testing.T) {
 	t.Parallel()
-	open(t, newEngine(t), repository.Options{MaxStaleness: 5 * time.Second})
-	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{MaxStaleness: 5*time.Second + 1})
-	testkit.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use 0s to 5s")
+	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{Timeout: -1})
+	testkit.WantMessage(t, "Open", err, ": the option Timeout is -1ns: use more than 0s, or 0s for 10s")
 }
 
 func TestOpenReturnsTheEndOfItsContext(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm/clause"
+	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 )
@@ -17,53 +17,51 @@ func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
-	rows := o.rows
-	if q.PetID == nil {
-		return o.page(ctx, withStatuses(rows, "status", q.Statuses), q.PageRequest) // the column of the index orders_status_id
+	if q.IDs != nil {
+		return o.pageByID(ctx, q.IDs, q.Newest, q.Selects)
 	}
-	// The index orders_pet_id has no status. An expression keeps the database from using the other index.
-	rows.Column, rows.Value = "pet_id", *q.PetID
-	return o.page(ctx, withStatuses(rows, "COALESCE(status, '')", q.Statuses), q.PageRequest)
+	return o.page(ctx, filterOf("pet_id", q.PetID, q.Statuses, domain.OrderStatuses()), q.PageRequest)
 }
 
 func (o orders) Live(ctx context.Context, petID int64) (_ bool, err error) {
 	var n int64
-	err = o.db.WithContext(ctx).Model(&orderModel{}).Where("pet_id = ? AND status <> 'cancelled'", petID).Count(&n).Error
+	err = o.read(ctx, func(db *gorm.DB) error {
+		return db.Model(&orderModel{}).Where("pet_id = ? AND status <> 'cancelled'", petID).Count(&n).Error
+	})
 	return n > 0, err
 }
 
 func (o orders) Count(ctx context.Context, status domain.OrderStatus) (n int64, err error) {
-	err = withStatus(o.db.WithContext(ctx).Model(&orderModel{}), status).Count(&n).Error
+	err = o.each(ctx, func(db *gorm.DB) error { return withStatus(db.Model(&orderModel{}), status).Count(&n).Error })
 	return n, err
 }
 
 func (o orders) Each(ctx context.Context, status domain.OrderStatus, fn func(domain.Order) error) error {
-	return each(ctx, withStatus(o.db, status), &orderModel{}, fn)
-}
-
-// oneUncancelledOrder makes an INSERT do nothing if the index orders_live has an order of the animal. A
-// statement that fails would abort the transaction of PostgreSQL.
-var oneUncancelledOrder = clause.OnConflict{
-	Columns:     []clause.Column{{Name: "pet_id"}},
-	TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "status <> 'cancelled'"}}},
-	DoNothing:   true,
+	return o.each(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &orderModel{}, "id", fn) })
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
-	model := orderModel{PetID: petID, Status: string(domain.OrderPlaced), CreatedAt: at.UnixMilli(), UpdatedAt: at.UnixMilli()}
-	done := o.db.WithContext(ctx).Clauses(oneUncancelledOrder).Create(&model)
-	o.tx.MarkAdded(done.RowsAffected)
-	switch {
-	case done.Error != nil:
-		return domain.Order{}, done.Error
-	case done.RowsAffected == 0:
-		return domain.Order{}, domain.PetNotAvailable(petID, domain.PetPending)
+	order := domain.Order{ID: o.tx.LastOrder + 1, PetID: petID, Status: domain.OrderPlaced, CreatedAt: at, UpdatedAt: at}
+	model := newOrderModel(order)
+	if err := o.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Create(&model) }); err != nil {
+		return domain.Order{}, err
 	}
-	return model.record()
+	o.tx.LastOrder++
+	o.tx.changed(ctx, domain.ChangeOrderPlaced, domain.ChangedRecords{Order: &order})
+	return order, nil
 }
 
-func (o orders) ChangeStatusIf(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
-	done := o.db.WithContext(ctx).Model(&orderModel{}).Where("id = ? AND status = ?", id, from).
-		Updates(map[string]any{"status": to, "updated_at": notBefore("updated_at", at)})
-	return changedOne(done, o.tx.MarkChanged)
+// changeOfOrder are the types of changes by the status of the order.
+var changeOfOrder = map[domain.OrderStatus]domain.ChangeType{
+	domain.OrderDelivered: domain.ChangeOrderDelivered,
+	domain.OrderCancelled: domain.ChangeOrderCancelled,
+}
+
+func (o orders) End(ctx context.Context, order domain.Order) error {
+	model := newOrderModel(order)
+	if err := o.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("status", "updated_at").Updates(&model) }); err != nil {
+		return err
+	}
+	o.tx.changed(ctx, changeOfOrder[order.Status], domain.ChangedRecords{Order: &order})
+	return nil
 }

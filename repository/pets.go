@@ -2,12 +2,12 @@ package repository
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"math"
 
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
 )
 
 // pets implements port.PetRepository.
@@ -19,82 +19,88 @@ func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
 	if q.IDs != nil {
-		rows := p.rows
-		rows.Newest = q.Newest
-		found, err := p.read(ctx, rows, q.IDs...)
-		return domain.Page[domain.Pet]{Items: slices.DeleteFunc(found, func(pet domain.Pet) bool { return !q.Selects(pet) })}, err
+		return p.pageByID(ctx, q.IDs, q.Newest, q.Selects)
 	}
-	return p.page(ctx, p.rowsOf(q), q.PageRequest)
+	return p.page(ctx, filterOf("category_id", q.CategoryID, q.Statuses, append(domain.PetStatuses(), "")), q.PageRequest)
 }
 
-// rowsOf returns the rows of the animals that match the filters of a query.
-func (p pets) rowsOf(q domain.PetQuery) engine.Rows {
-	rows := p.rows
-	if q.CategoryID == nil {
-		rows.NullStatus = true
-		return withStatuses(rows, "status", q.Statuses) // the column of the index pets_status_id
-	}
-	rows.Column, rows.Value = "category_id", *q.CategoryID
-	if len(q.Statuses) == 0 { // all statuses: pets_category_id_status_id is ordered by id only within a status
-		q.Statuses = append(domain.PetStatuses(), "")
-	}
-	return withStatuses(rows, "COALESCE(status, '')", q.Statuses)
-}
-
-func (p pets) Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error) {
-	query := p.db.WithContext(ctx).Table("pet_totals")
-	if categoryID != nil {
-		query = p.db.WithContext(ctx).Table("pet_counts").Where("category_id = ?", *categoryID)
-	}
-	var model inventoryModel
-	err := query.Take(&model).Error
-	return domain.Inventory(model), notFoundAs(err, nil)
+func (p pets) Inventory(ctx context.Context, categoryID *int64) (inventory domain.Inventory, err error) {
+	err = p.read(ctx, func(db *gorm.DB) error {
+		query := db.Table("store").Select("store.position, store.available, store.pending, store.sold, store.none")
+		if categoryID != nil {
+			query = db.Table("store").Joins("LEFT JOIN categories ON categories.id = ?", *categoryID).Select(`store.position,
+				COALESCE(categories.available, 0) AS available, COALESCE(categories.pending, 0) AS pending,
+				COALESCE(categories.sold, 0) AS sold, COALESCE(categories.none, 0) AS none`)
+		}
+		return query.Take(&inventory).Error
+	})
+	return inventory, err
 }
 
 func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {
-	err = withStatus(p.db.WithContext(ctx).Model(&petModel{}), status).Count(&n).Error
+	err = p.each(ctx, func(db *gorm.DB) error { return withStatus(db.Model(&petModel{}), status).Count(&n).Error })
 	return n, err
 }
 
 func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
-	return each(ctx, withStatus(p.db, status), &petModel{}, fn)
+	return p.each(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &petModel{}, "id", fn) })
 }
 
+var insertPets = newInsert("pets", "id, name, category_id, status", "")
+
 func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
-	if len(news) == 0 {
-		return nil, nil
+	created, err := p.tx.withIDs(news)
+	if err == nil {
+		err = p.tx.insertPets(created)
 	}
-	p.tx.MarkAdded(int64(len(news)))
-	rows := make([]engine.Pet, len(news))
-	for i, pet := range news {
-		rows[i] = newPetRow(pet)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.database.InsertPets(ctx, p.pool(), rows); err != nil {
-		return nil, translate(p.db, err)
-	}
-	created := make([]domain.Pet, len(news))
-	for i, pet := range news {
-		created[i] = pet.WithID(rows[i].ID)
-	}
+	p.tx.addedPets(ctx, created)
 	return created, nil
 }
 
-func (p pets) ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
-	done := p.db.WithContext(ctx).Model(&petModel{}).Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
-	return changedOne(done, p.tx.MarkChanged)
+// withIDs returns animals with new ids.
+func (t *transaction) withIDs(news []domain.NewPet) ([]domain.Pet, error) {
+	if int64(len(news)) > math.MaxInt64-t.LastPet {
+		return nil, errors.New("all ids of animals are given out")
+	}
+	pets := make([]domain.Pet, len(news))
+	for i, pet := range news {
+		t.LastPet++
+		pets[i] = pet.WithID(t.LastPet)
+	}
+	return pets, nil
 }
 
-func (p pets) Replace(ctx context.Context, from, to domain.Pet) (bool, error) {
-	model := petModel(newPetRow(to.New()))
-	return changedOne(p.as(ctx, from).Select("name", "category_id", "status").Updates(&model), p.tx.MarkChanged)
+func (t *transaction) insertPets(pets []domain.Pet) error {
+	return translate(t.db, insertPets.rows(t.tx, len(pets), func(i int, to []any) []any {
+		m := newPetModel(pets[i])
+		return append(to, m.ID, m.Name, m.CategoryID, m.Status)
+	}))
 }
 
-func (p pets) Remove(ctx context.Context, pet domain.Pet) (bool, error) {
-	return changedOne(p.as(ctx, pet).Delete(&petModel{}), p.tx.MarkChanged)
+// addedPets collects the changes of animals that were inserted.
+func (t *transaction) addedPets(ctx context.Context, pets []domain.Pet) {
+	for i := range pets {
+		t.changed(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &pets[i]})
+	}
 }
 
-// as limits a statement to the row with the id of pet, if the row still equals pet.
-func (p pets) as(ctx context.Context, pet domain.Pet) *gorm.DB {
-	const same = "id = ? AND name = ? AND category_id = ? AND COALESCE(status, '') = ?"
-	return p.db.WithContext(ctx).Where(same, pet.ID, pet.Name, pet.CategoryID, pet.Status)
+func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
+	model := newPetModel(after)
+	err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("name", "category_id", "status").Updates(&model) })
+	if err != nil {
+		return err
+	}
+	p.tx.changed(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})
+	return nil
+}
+
+func (p pets) Remove(ctx context.Context, pet domain.Pet) error {
+	if err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
+		return err
+	}
+	p.tx.changed(ctx, domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})
+	return nil
 }

@@ -2,7 +2,7 @@ package repository
 
 import (
 	"context"
-	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,142 +10,173 @@ import (
 	"gorm.io/gorm/schema"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/sharedquery"
+	"example.com/petstore/internal/batch"
 )
 
 // A table is a table with records of type T. newModel returns a model for its rows.
 type table[T any] struct {
 	newModel func() row[T]
-	rows     engine.Rows // the name and all columns of the table
+	id       func(T) int64
+	name     string
+	columns  string // all columns, separated by commas
 }
 
 var (
-	petTable   = newTable(func() row[domain.Pet] { return &petModel{} })
-	orderTable = newTable(func() row[domain.Order] { return &orderModel{} })
-
-	changeTable = newTable(func() row[domain.Change] { return &changeModel{} })
+	petTable   = newTable(func() row[domain.Pet] { return &petModel{} }, func(p domain.Pet) int64 { return p.ID })
+	orderTable = newTable(func() row[domain.Order] { return &orderModel{} }, func(o domain.Order) int64 { return o.ID })
 )
 
-func newTable[T any](newModel func() row[T]) table[T] {
+func newTable[T any](newModel func() row[T], id func(T) int64) table[T] {
 	model, _ := schema.Parse(newModel(), &sync.Map{}, schema.NamingStrategy{}) // fails only for a type that is no model
-	return table[T]{newModel, engine.Rows{Table: model.Table, Columns: strings.Join(model.DBNames, ", ")}}
+	return table[T]{newModel, id, model.Table, strings.Join(model.DBNames, ", ")}
 }
 
-// query reads rows for several requests. An element of requests has the ids of one request, and the element of the result
-// with the same index has the records of this request.
-func (t table[T]) query(db *gorm.DB, database engine.Database, rows engine.Rows, requests [][]int64) ([][]T, error) {
-	model, n, found := t.newModel(), 0, make([][]T, len(requests))
-	for i, ids := range requests {
-		found[i] = make([]T, 0, max(rows.Limit, len(ids)))
-	}
-	fields := model.fields()
-	query, args := "", []any(nil)
-	if shared, ok := database.(engine.SharedReader); ok && len(requests) > 1 {
-		query, args = shared.SharedSelect(rows, requests)
-		fields = append([]any{&n}, fields...)
-	} else {
-		query, args = database.Select(rows, requests[0])
-	}
-	return found, scan(db.Raw(query, args...), fields, func() error {
-		record, err := model.record()
-		found[n] = append(found[n], record)
-		return err
-	})
-}
-
-// sharedReads returns reads of the table that many requests share. The caller must close them.
-func (t table[T]) sharedReads(s session, r *readers) *sharedReads[engine.Rows, []int64, []T] {
-	return newSharedReads(s, r, func(db *gorm.DB, rows engine.Rows, requests [][]int64) ([][]T, error) {
-		return t.query(db, s.database, rows, requests)
-	})
-}
-
-// A reader reads the records of a table. If shared is not nil, requests that wait for the same rows share one query.
+// A reader reads the records of a table.
 type reader[T any] struct {
 	session
 	table[T]
-	shared *sharedReads[engine.Rows, []int64, []T] // nil in a transaction, and if the database is no engine.SharedReader
+	shared *batch.Group[*readByID[T]] // if not nil, concurrent reads by id share a query
 }
 
-// sharedReads run one query for many requests, see package sharedquery. The span of a shared query belongs to no request.
-type sharedReads[G comparable, K, V any] struct {
-	*sharedquery.Query[G, K, V]
-	report func(error) error // called with the error of each request
+// records returns the records that a query finds, at most the given number. fields are pointers to what the query selects before the columns of
+// the table.
+func (t table[T]) records(query *gorm.DB, most int, fields ...any) (found []T, err error) {
+	model := t.newModel()
+	found = make([]T, 0, most)
+	err = scan(query, append(fields, model.fields()...), func() error {
+		record, err := model.record()
+		found = append(found, record)
+		return err
+	})
+	return found, err
 }
 
-// newSharedReads returns sharedReads that run query on the connections of r. The caller must close them. An error of the
-// query is not reported once, as r would do, but for each request that gets it.
-func newSharedReads[G comparable, K, V any](
-	s session, r *readers, query func(db *gorm.DB, group G, keys []K) ([]V, error),
-) *sharedReads[G, K, V] {
-	unreported := *r
-	unreported.report = func(err error) error { return err }
-	db := s.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
-	db.Statement.ConnPool = &unreported
-	return &sharedReads[G, K, V]{sharedquery.New(func(ctx context.Context, group G, keys []K) ([]V, error) {
-		return query(db.WithContext(ctx), group, keys)
-	}), r.report}
+// A readByID is a read of the records with ids. position is the position of the changes that they include.
+type readByID[T any] struct {
+	ids      []int64
+	found    map[int64]T
+	position int64
 }
 
-func (s *sharedReads[G, K, V]) read(ctx context.Context, group G, key K) (V, error) {
-	found, err := s.Do(ctx, group, key)
-	if err != nil && (err == ctx.Err() || err == sharedquery.ErrClosed) { //nolint:errorlint // an error of the query is already translated
-		err = domain.Unavailable(err)
-	}
-	return found, s.report(err)
-}
-
-// read returns the records of rows for a request with ids.
-func (r reader[T]) read(ctx context.Context, rows engine.Rows, ids ...int64) ([]T, error) {
+// byID returns the records with ids that exist.
+func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error) {
+	read := &readByID[T]{ids: ids}
 	if r.shared != nil {
-		return r.shared.read(ctx, rows, ids)
+		return read, r.readers.report(unavailable(r.shared.Do(ctx, read)))
 	}
-	found, err := r.query(r.db.WithContext(ctx), r.database, rows, [][]int64{ids})
-	return found[0], err
+	return read, r.session.read(ctx, func(db *gorm.DB) error { return r.readByID(db, []*readByID[T]{read}) })
+}
+
+// maxSharedReads is the maximum number of reads that share a query.
+const maxSharedReads = 64
+
+// share lets concurrent reads by id share a query. The caller must close the group.
+func (r reader[T]) share() *batch.Group[*readByID[T]] {
+	return batch.New(batch.Options{Size: maxSharedReads, Leave: true}, func(_ context.Context, take func() []*readByID[T]) error {
+		reads := take()
+		ctx, cancel := r.database.ReadContext(context.Background(), r.readers.timeout)
+		defer cancel()
+		return r.readByID(r.db.WithContext(ctx), reads)
+	})
+}
+
+// readByID runs several reads with one query. It repeats the last id, so that few statements are prepared.
+func (r reader[T]) readByID(db *gorm.DB, reads []*readByID[T]) error {
+	var ids []any
+	for _, read := range reads {
+		for _, id := range read.ids {
+			ids = append(ids, id)
+		}
+	}
+	for len(ids)&(len(ids)-1) != 0 {
+		ids = append(ids, ids[len(ids)-1])
+	}
+	var position int64
+	query := "SELECT (SELECT position FROM store), " + r.columns + " FROM " + r.name + " WHERE id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")"
+	records, err := r.records(db.Raw(query, ids...), len(ids), &position)
+	found := make(map[int64]T, len(records))
+	for _, record := range records {
+		found[r.id(record)] = record
+	}
+	for _, read := range reads {
+		read.found, read.position = found, position
+	}
+	return err
 }
 
 // get returns the record with an id, or the error notFound.
 func (r reader[T]) get(ctx context.Context, id int64, notFound func(int64) error) (record T, err error) {
-	found, err := r.read(ctx, r.rows, id)
+	read, err := r.byID(ctx, id)
 	if err != nil {
 		return record, err
 	}
-	if len(found) == 0 {
+	record, ok := read.found[id]
+	if !ok {
 		return record, notFound(id)
 	}
-	return found[0], nil
+	return record, nil
 }
 
-// page returns a page of rows. It starts after an id and not at an offset, so every page takes the same time.
-func (r reader[T]) page(ctx context.Context, rows engine.Rows, page domain.PageRequest) (domain.Page[T], error) {
-	rows.Page, rows.Newest, rows.Limit = true, page.Newest, page.Limit+1
-	id := page.After
-	if page.Newest {
-		if id--; page.After <= 0 {
-			id = math.MaxInt64
+// pageByID returns the records with ids that selects accepts, as one page.
+func (r reader[T]) pageByID(ctx context.Context, ids []int64, newest bool, selects func(T) bool) (domain.Page[T], error) {
+	read, err := r.byID(ctx, ids...)
+	if err != nil {
+		return domain.Page[T]{}, err
+	}
+	page := domain.Page[T]{Items: []T{}, Position: read.position}
+	ids = slices.Sorted(slices.Values(ids))
+	if newest {
+		slices.Reverse(ids)
+	}
+	for _, id := range ids {
+		if record, ok := read.found[id]; ok && selects(record) {
+			page.Items = append(page.Items, record)
 		}
 	}
-	found, err := r.read(ctx, rows, id)
-	switch {
-	case err != nil:
-		return domain.Page[T]{}, err
-	case len(found) > page.Limit:
-		return domain.Page[T]{Items: found[:page.Limit], More: true}, nil
-	}
-	return domain.Page[T]{Items: found}, nil
+	return page, nil
 }
 
-// withStatuses limits rows to the rows that have one of statuses. Without statuses it returns rows unchanged. expression is
-// the SQL expression for the status in the index that the query of a page uses.
-func withStatuses[S ~string](rows engine.Rows, expression string, statuses []S) engine.Rows {
-	if len(statuses) == 0 {
-		return rows
+// page returns a page of the records that match a filter. It starts after an id and not at an offset, so every page takes
+// the same time.
+func (r reader[T]) page(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
+	query, args := r.pageQuery(f, p, r.database.PollInterval() == 0)
+	err = r.session.read(ctx, func(db *gorm.DB) error {
+		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
+		return err
+	})
+	if page.More = len(page.Items) > p.Limit; page.More {
+		page.Items = page.Items[:p.Limit]
 	}
-	texts := make([]string, len(statuses))
-	for i, status := range statuses {
-		texts[i] = string(status)
+	return page, err
+}
+
+// each calls fn with each record of a query, ascending by id. If fn returns an error or ctx ends, it stops and returns
+// the error.
+func (s session) each(ctx context.Context, fn func(db *gorm.DB) error) error {
+	if s.readers == nil {
+		return fn(s.db.WithContext(ctx))
 	}
-	rows.Status, rows.Statuses = expression, strings.Join(texts, ",")
-	return rows
+	return s.readers.readAll(ctx, s.db, fn)
+}
+
+// eachOf calls fn with each record of a query on the table of model, ascending by key. It scans all rows into model: GORM's
+// Find would read a whole table into memory. The end of the context does not interrupt the query, because pgx would close
+// its connection; it ends the scan.
+func eachOf[T any](query *gorm.DB, model row[T], key string, fn func(T) error) error {
+	ctx := query.Statement.Context
+	queryCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	return scan(query.WithContext(queryCtx).Model(model).Order(key), model.fields(), func() error {
+		record, err := model.record()
+		if err == nil && ctx.Err() != nil {
+			err = domain.Unavailable(ctx.Err())
+		}
+		if err == nil {
+			err = fn(record)
+		}
+		if err != nil {
+			cancel() // otherwise PostgreSQL would send the rest of the result
+		}
+		return err
+	})
 }

@@ -2,7 +2,8 @@ package repository
 
 import (
 	"context"
-	"errors"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
@@ -11,57 +12,60 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// readers are the connections that read. They are also a plugin of GORM that makes each query wait for a connection, until
-// the context of the query ends. Unlike in database/sql, the query that has waited longest gets the next connection. A
-// query that has started is not interrupted when the client disconnects.
+// readers let reads wait for a connection, until their context ends. Unlike in database/sql, the read that has waited
+// longest gets the next connection. A query that has started is not interrupted when the client disconnects.
 type readers struct {
-	gorm.ConnPool
 	database engine.Database
+	timeout  time.Duration       // of each read
 	slots    *semaphore.Weighted // one for each connection
-	report   func(error) error   // called with the error of each query
+	each     *semaphore.Weighted // for the connection of each
+	report   func(error) error   // called with the error of each read
+
+	waits  atomic.Int64 // how many reads have waited for a connection
+	waited atomic.Int64 // how long they have waited together, in nanoseconds
 }
 
-// A readContext is the context of a query on a connection that reads.
-type readContext struct {
-	context.Context
-	cancel  context.CancelFunc // may interrupt the query
-	readers *readers
-}
-
-// Name implements gorm.Plugin.
-func (*readers) Name() string { return "petstore:readers" }
-
-// Initialize implements gorm.Plugin. Take, Find, Pluck and Count release the connection themselves. A caller of Rows must
-// call release, as scan does.
-func (*readers) Initialize(db *gorm.DB) error {
-	query, row := db.Callback().Query(), db.Callback().Row()
-	return errors.Join(
-		query.Before("gorm:query").Register("petstore:acquire", acquire),
-		query.After("gorm:after_query").Register("petstore:release", release),
-		row.Before("gorm:row").Register("petstore:acquire", acquire),
-	)
-}
-
-// acquire waits for a connection, unless the query is in a transaction.
-func acquire(db *gorm.DB) {
-	r, ok := db.Statement.ConnPool.(*readers)
-	if !ok || db.DryRun { // DryRun is set for a subquery, of which GORM only writes the SQL
-		return
+func newReaders(database engine.Database, size int, timeout time.Duration, report func(error) error) *readers {
+	return &readers{
+		database: database, timeout: timeout, report: report,
+		slots: semaphore.NewWeighted(int64(size)), each: semaphore.NewWeighted(1),
 	}
-	ctx := db.Statement.Context
-	if err := r.slots.Acquire(ctx, 1); err != nil {
-		_ = db.AddError(r.report(domain.Unavailable(err)))
-		return
-	}
-	ctx, cancel := r.database.ReadContext(ctx)
-	db.Statement.Context = &readContext{ctx, cancel, r}
 }
 
-// release releases the connection of a query, if it has one, and reports its error.
-func release(db *gorm.DB) {
-	if ctx, ok := db.Statement.Context.(*readContext); ok {
-		ctx.cancel()
-		ctx.readers.slots.Release(1)
-		_ = ctx.readers.report(db.Error)
+// read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.
+func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
+	if err := r.acquire(ctx); err != nil {
+		return r.report(domain.Unavailable(err))
 	}
+	defer r.slots.Release(1)
+	ctx, cancel := r.database.ReadContext(ctx, r.timeout)
+	defer cancel()
+	return r.report(fn(db.WithContext(ctx)))
+}
+
+// acquire waits for a connection, at most for the timeout.
+func (r *readers) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || r.slots.TryAcquire(1) {
+		return err
+	}
+	start := time.Now() //nolint:forbidigo // a duration
+	r.waits.Add(1)
+	defer func() { r.waited.Add(int64(time.Since(start))) }()
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	return r.slots.Acquire(ctx, 1)
+}
+
+// readAll is read for a query of a whole table, which may take any time. It has a connection of its own, so that no
+// other read waits for it.
+func (r *readers) readAll(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
+	err := ctx.Err()
+	if err == nil {
+		err = r.each.Acquire(ctx, 1)
+	}
+	if err != nil {
+		return r.report(domain.Unavailable(err))
+	}
+	defer r.each.Release(1)
+	return r.report(fn(db.WithContext(ctx)))
 }

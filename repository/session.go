@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -15,34 +16,75 @@ import (
 type session struct {
 	database engine.Database
 	db       *gorm.DB
-	tx       *groupcommit.Tx // nil outside a transaction
+	readers  *readers     // nil in a transaction
+	tx       *transaction // nil outside a transaction
 }
 
-// A transaction is the session of the functions and the creations of a batch.
+// read calls fn with GORM, in the transaction or on a connection that reads. fn must use the connection only until it
+// returns.
+func (s session) read(ctx context.Context, fn func(db *gorm.DB) error) error {
+	if s.readers == nil {
+		return fn(s.db.WithContext(ctx))
+	}
+	return s.readers.read(ctx, s.db, fn)
+}
+
+// A transaction is the transaction of the functions and the creations of a batch.
 type transaction struct {
 	session
+	collector
+	tx             *groupcommit.Tx
 	claimClock     *claimClock
 	deletedExpired bool // the transaction has deleted expired claims
 }
 
-func (t *transaction) pets() pets { return pets{reader[domain.Pet]{t.session, petTable, nil}} }
+func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, clock *claimClock) *transaction {
+	t := &transaction{session: session{database: database, db: db}, collector: newCollector(tx.Numbers()), tx: tx, claimClock: clock}
+	t.session.tx = t
+	return t
+}
+
+func (t *transaction) pets() pets {
+	return pets{reader[domain.Pet]{session: t.session, table: petTable}}
+}
 
 func (t *transaction) repositories() port.Repositories {
 	s := t.session
 	return port.Repositories{
-		Pets: t.pets(), Orders: orders{reader[domain.Order]{s, orderTable, nil}},
-		Changes: changes{reader[domain.Change]{s, changeTable, nil}, nil}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
+		Pets: t.pets(), Orders: orders{reader[domain.Order]{session: s, table: orderTable}},
+		Changes: changes{s}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
 	}
 }
 
-// pool returns the connections for the methods of an engine.Database that run statements.
-func (s session) pool() gorm.ConnPool { return s.db.Statement.ConnPool }
+// wrote says that the transaction has written something, so that it is rolled back if its function fails.
+func (t *transaction) wrote() { t.tx.Wrote() }
 
-// changedOne reports whether a statement changed one row. It calls mark, a method of groupcommit.Tx that records the change,
-// with the number of changed rows.
-func changedOne(done *gorm.DB, mark func(rows int64)) (bool, error) {
-	mark(done.RowsAffected)
+// changed collects a change after a statement that has written it.
+func (t *transaction) changed(ctx context.Context, changeType domain.ChangeType, records domain.ChangedRecords) {
+	t.wrote()
+	t.add(ctx, changeType, records)
+}
+
+// write queues the statement that build makes, see engine.Tx.Queue.
+func (t *transaction) write(ctx context.Context, build func(*gorm.DB) *gorm.DB) error {
+	built := build(t.db.Session(&gorm.Session{DryRun: true, Context: context.WithoutCancel(ctx)}))
+	if built.Error != nil {
+		return built.Error
+	}
+	return translate(t.db, t.tx.Queue(built.Statement.SQL.String(), built.Statement.Vars...))
+}
+
+// changedOne reports whether a statement changed one row.
+func (t *transaction) changedOne(done *gorm.DB) (bool, error) {
+	if done.RowsAffected > 0 {
+		t.wrote()
+	}
 	return done.RowsAffected == 1, done.Error
+}
+
+// finish writes what was collected before the commit.
+func (t *transaction) finish(now func() time.Time) error {
+	return translate(t.db, t.collector.write(t.tx, now()))
 }
 
 // withStatus limits a query to the records with a status. If the status is empty, it returns the query unchanged.
@@ -53,30 +95,15 @@ func withStatus[S ~string](query *gorm.DB, status S) *gorm.DB {
 	return query.Where("status = ?", string(status))
 }
 
-// each calls fn with each record of a query on the table of model, ascending by id. If fn returns an error or ctx ends, it
-// stops and returns the error. It scans all rows into model: GORM's Find takes longer for a page, and would read a whole
-// table into memory.
-func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) error) error {
-	return scan(query.WithContext(ctx).Model(model).Order("id"), model.fields(), func() error {
-		record, err := model.record()
-		if err != nil {
-			return err
-		}
-		return fn(record)
-	})
-}
-
 // scan scans each row of a query into fields and calls fn. If fn returns an error or the context of the query ends, scan
 // stops and returns the error.
 func scan(query *gorm.DB, fields []any, fn func() error) error {
 	ctx := query.Statement.Context
 	rows, err := query.Rows()
 	if err != nil {
-		release(query)
 		return translate(query, err)
 	}
 	defer rows.Close()
-	defer release(query) // cancels the query before Close, which on PostgreSQL would read the rest of the result
 	for rows.Next() {
 		err := rows.Scan(fields...)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -18,17 +19,14 @@ import (
 // A Store is an open store. It is safe for concurrent use. The caller must close it.
 type Store struct {
 	database       engine.Database
+	timeout        time.Duration        // of each call, see Options.Timeout
 	observeFailure func(engine.Failure) // Options.ObserveFailure, may be nil
 	reads          session
+	pets           reader[domain.Pet]
+	orders         reader[domain.Order]
 	queue          *groupcommit.Queue[*transaction, *creation]
-	versions       *freshness.Versions
-	maxStaleness   time.Duration
+	numbers        *freshness.Numbers
 	keys           *keyCache
-
-	// The shared reads are nil if database is no engine.SharedReader.
-	sharedPets      *sharedReads[engine.Rows, []int64, []domain.Pet]
-	sharedOrders    *sharedReads[engine.Rows, []int64, []domain.Order]
-	sharedRecording *sharedReads[struct{}, struct{}, domain.Recording]
 }
 
 // Schema returns the schema of the store. If several processes open a new store at the same time, Created is true in only
@@ -36,28 +34,21 @@ type Store struct {
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() port.PetReader {
-	return pets{reader[domain.Pet]{s.reads, petTable, s.sharedPets}}
-}
+func (s *Store) Pets() port.PetReader { return pets{s.pets} }
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() port.OrderReader {
-	return orders{reader[domain.Order]{s.reads, orderTable, s.sharedOrders}}
-}
+func (s *Store) Orders() port.OrderReader { return orders{s.orders} }
 
 // Changes reads the changes outside any transaction.
-func (s *Store) Changes() port.ChangeReader {
-	return changes{reader[domain.Change]{s.reads, changeTable, nil}, s.sharedRecording}
-}
-
-// MaxStaleness returns how long the Versions, and therefore cached pages, may miss a commit of another process.
-func (s *Store) MaxStaleness() time.Duration { return s.versions.MaxAge(s.maxStaleness) }
+func (s *Store) Changes() port.ChangeReader { return changes{s.reads} }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() port.KeyReader { return s.keys }
 
 // InTx implements port.Transactor. Concurrent transactions share a commit.
 func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }))
 }
 
@@ -69,28 +60,24 @@ func (s *Store) errorOf(err error) error {
 	return s.report(err)
 }
 
-// Versions returns two numbers for caches. Read them before the store: what was read is valid while they are unchanged. Each
-// commit with Added increases added, and each commit with Changed increases changed (see engine.Changes), before InTx returns.
-//
-// On SQLite, a commit of another process increases the numbers within 100 ms. While a commit with Added or Changed of this
-// process runs, each call increases added or changed, respectively. On PostgreSQL, the numbers include all commits before
-// the call, or with Options.MaxStaleness all commits that are at least that old. If the query fails, Versions returns the
-// last known numbers and an ErrUnavailable.
-func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error) {
-	if err = s.versions.Refresh(ctx, s.maxStaleness); err != nil {
+// Numbers returns the numbers by which a cache knows whether its entries are fresh (domain.Numbers.Validates). They include
+// all commits of this process, and on PostgreSQL all commits before the call. On SQLite they include the commits of
+// other processes, such as commands, within 100 ms. If the query fails, Numbers returns the last known numbers and an
+// ErrUnavailable.
+func (s *Store) Numbers(ctx context.Context) (domain.Numbers, error) {
+	latest, err := s.numbers.Now(ctx)
+	if err != nil {
 		err = s.report(domain.Unavailable(err))
 	}
-	added, changed = s.versions.Lists()
-	return added, changed, err
+	return latest, err
 }
 
-// IsRemote reports whether Versions and Keys may wait for a database server.
-func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
+// NumbersAge returns how long ago the last successful check for commits of other processes began. The Numbers may miss the
+// commits since then (see freshness.Numbers.Age). Before a check has succeeded, NumbersAge returns the longest Duration.
+func (s *Store) NumbersAge() time.Duration { return s.numbers.Age() }
 
-// VersionsAge returns how long ago the last successful check for commits of other processes began. The numbers of
-// Versions may miss the commits since then (see freshness.Versions.Age). Before a check has succeeded, VersionsAge
-// returns the longest Duration.
-func (s *Store) VersionsAge() time.Duration { return s.versions.Age() }
+// IsRemote reports whether reads wait for a database server.
+func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
 
 // Ping runs a query. It returns an ErrUnavailable if the query fails or if a commit could be lost. The message of the error
 // has the reason, but no name and no secret.
@@ -99,8 +86,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err != nil {
 		err = s.report(domain.Unavailable(err))
 	} else {
-		var ids []int64
-		err = s.reads.db.WithContext(ctx).Model(&petModel{}).Limit(1).Pluck("id", &ids).Error
+		err = s.reads.read(ctx, func(db *gorm.DB) error { return db.Model(&petModel{}).Limit(1).Pluck("id", new([]int64)).Error })
 	}
 	failure := failureOf(s.database, err)
 	if failure == "" {
@@ -140,7 +126,12 @@ func (s *Store) Collectors() []prometheus.Collector {
 	for name, pool := range s.database.Pools() {
 		all = append(all, collectors.NewDBStatsCollector(pool, name))
 	}
-	return all
+	r := s.reads.readers
+	return append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "petstore_store_read_waits_total", Help: "Reads that have waited for a connection.",
+	}, func() float64 { return float64(r.waits.Load()) }), prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "petstore_store_read_wait_seconds_total", Help: "How long reads have waited for a connection.",
+	}, func() float64 { return time.Duration(r.waited.Load()).Seconds() }))
 }
 
 // Close waits until the queued transactions are durable, then closes the store. It may be called again.
@@ -148,13 +139,12 @@ func (s *Store) Close() error {
 	if s.queue != nil {
 		s.queue.Close()
 	}
-	if s.versions != nil {
-		s.versions.Close()
+	if s.numbers != nil {
+		s.numbers.Close()
 	}
-	if s.sharedPets != nil {
-		s.sharedPets.Close()
-		s.sharedOrders.Close()
-		s.sharedRecording.Close()
+	if s.pets.shared != nil {
+		s.pets.shared.Close()
+		s.orders.shared.Close()
 	}
 	return s.database.Close()
 }

@@ -3,17 +3,15 @@ package repository_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/batch"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/storetest"
 )
 
@@ -48,7 +46,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	inTx(t, s, adding("next"))
 	wantNames(t, s, "next")
 	check(t, s.Close())
-	testkit.WantError(t, "closed", s.InTx(t.Context(), adding("too late")), domain.ErrUnavailable, groupcommit.ErrClosed)
+	testkit.WantError(t, "closed", s.InTx(t.Context(), adding("too late")), domain.ErrUnavailable, batch.ErrClosed)
 }
 
 func TestCommitIsObserved(t *testing.T) {
@@ -77,73 +75,61 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 	wantNames(t, open(t, e, repository.Options{}), "Rex")
 }
 
-func TestVersionsIncreaseWithChanges(t *testing.T) {
+func TestNumbersFollowTheTransactions(t *testing.T) {
 	t.Parallel()
-	s := open(t, checking(newEngine(t), unchanged), repository.Options{}) // otherwise all numbers increase after a long time without a poll
-	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
-		t.Helper()
-		added, changed, _ := s.Versions(t.Context())
-		inTx(t, s, fn)
-		addedAfter, changedAfter, _ := s.Versions(t.Context())
-		testkit.Equal(t, name, [2]bool{wantAdded, wantChanged}, [2]bool{addedAfter > added, changedAfter > changed})
+	s := open(t, newEngine(t), repository.Options{})
+	pet := domain.Pet{ID: 1, Name: "a"}
+	pending := domain.Pet{ID: 1, Name: "a", Status: domain.PetPending}
+	order := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: time.UnixMilli(0), UpdatedAt: time.UnixMilli(0)}
+	for _, step := range []struct {
+		name     string
+		fn       txFunc
+		position int64 // how much the position rises
+		alters   bool
+	}{
+		{"a new pet", adding("a"), 1, false},
+		{"a pet with another status", func(ctx context.Context, r port.Repositories) error { return r.Pets.Update(ctx, pet, pending) }, 1, true},
+		{"a new order", func(ctx context.Context, r port.Repositories) error {
+			_, err := r.Orders.Create(ctx, 1, time.UnixMilli(0))
+			return err
+		}, 1, false},
+		{"an order that ends", func(ctx context.Context, r port.Repositories) error { return r.Orders.End(ctx, order) }, 1, true},
+		{"two pets", addingMany(2), 2, false},
+		{"no change", func(context.Context, port.Repositories) error { return nil }, 0, false},
+	} {
+		before, err := s.Numbers(t.Context())
+		check(t, err)
+		inTx(t, s, step.fn)
+		after, err := s.Numbers(t.Context())
+		testkit.Equal(t, step.name, step.position, after.Position-before.Position, err)
+		testkit.Equal(t, step.name, step.alters, after.Altered != before.Altered)
+		if step.alters {
+			testkit.Equal(t, "the altering change", after.Position, after.Altered)
+		}
 	}
-	check("a new pet", adding("a"), true, false)
-	check("new pets", func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "b"}})
-		return err
-	}, true, false)
-	check("a pet with another status", func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.ChangeStatusIf(ctx, 1, []domain.PetStatus{""}, domain.PetPending)
-		return err
-	}, false, true)
-	check("a new order", func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Orders.Create(ctx, 1, time.UnixMilli(0))
-		return err
-	}, true, false)
-	check("an order with another status", func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Orders.ChangeStatusIf(ctx, 1, domain.OrderPlaced, domain.OrderDelivered, time.UnixMilli(0))
-		return err
-	}, false, true)
-	check("no change", func(context.Context, port.Repositories) error { return nil }, false, false)
 }
 
-func TestCommitsOfOtherStoresIncreaseVersions(t *testing.T) {
+func TestNumbersIncludeCommitsOfOtherStores(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
 	stores := [2]*repository.Store{open(t, e, repository.Options{}), open(t, e, repository.Options{})}
-	added, changed, _ := stores[0].Versions(t.Context())
+	before, err := stores[0].Numbers(t.Context())
+	check(t, err)
 	inTx(t, stores[1], adding("Rex"))
-	testkit.WaitUntil(t, "both numbers have increased", func() bool {
-		a, c, _ := stores[0].Versions(t.Context())
-		return a > added && c > changed
+	testkit.WaitUntil(t, "the position has risen", func() bool {
+		after, _ := stores[0].Numbers(t.Context())
+		return after.Position > before.Position && after.Generation > before.Generation
 	})
 }
 
-func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
-	t.Parallel()
-	for maxStaleness, want := range map[time.Duration]int64{0: 3, 5 * time.Second: 1} {
-		var polls atomic.Int64
-		s := open(t, checking(newEngine(t), func() (engine.Changes, error) {
-			polls.Add(1)
-			return unchanged()
-		}), repository.Options{MaxStaleness: maxStaleness})
-		for range 3 {
-			_, _, err := s.Versions(t.Context())
-			check(t, err)
-		}
-		testkit.Equal(t, "MaxStaleness", maxStaleness, s.MaxStaleness())
-		testkit.Equal(t, fmt.Sprint("the checks with the maximum staleness ", maxStaleness), want, polls.Load())
-	}
-}
-
-func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
+func TestNumbersAreUnavailableWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	s, wantFailures := openCounting(t, checking(newEngine(t), failed))
-	_, _, err := s.Versions(t.Context())
-	testkit.WantError(t, "Versions", err, domain.ErrUnavailable)
+	_, err := s.Numbers(t.Context())
+	testkit.WantError(t, "Numbers", err, domain.ErrUnavailable)
 	wantFailures(engine.FailureOther)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err = s.Versions(canceled)
-	testkit.WantError(t, "Versions of a canceled request", err, domain.ErrUnavailable)
+	_, err = s.Numbers(canceled)
+	testkit.WantError(t, "Numbers of a canceled request", err, domain.ErrUnavailable)
 }

@@ -2,83 +2,115 @@ package usecase_test
 
 import (
 	"context"
+	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"example.com/petstore/domain/port"
-	"example.com/petstore/usecase"
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
 )
 
-func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
+// Changes that are later than the retention from now have a wrong time: they are removed, too.
+func TestChangesAreRemovedAfterTheRetention(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
-	if must[bool](t)(s.changes.End(t.Context())) {
-		t.Error("without changes: got that some were removed")
-	}
-	must[bool](t)(s.changes.Begin(t.Context()))
-	s.addPets(t, 1500)
-	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Changes.End(ctx) // removes one batch and leaves 500 changes, as an interrupted End does
-		return err
-	}))
-	if !must[bool](t)(s.changes.Begin(t.Context())) || must[bool](t)(s.changes.Begin(t.Context())) {
-		t.Error("want that only the first call begins to record")
-	}
-	s.addPets(t, 3500)
-	s.now = time.Now() // the time of the database
-	wantCount := func(want int64) {
-		t.Helper()
+	for passed, want := range map[time.Duration]int64{
+		0: 3500, time.Hour: 3500, time.Hour + time.Millisecond: 1500, -time.Hour: 3500, -time.Hour - time.Millisecond: 1500,
+	} {
+		s := newTestStore(t)
+		begin := must[int64](t)(s.changes.Latest(t.Context()))
+		s.addPets(t, 3500)
+		s.now = noon.Add(passed)
+		check(t, s.changes.RemoveOld(t.Context(), time.Hour)) // in batches of 1,000, until less than 2,000 are left
 		if n := must[int64](t)(s.Changes().Count(t.Context())); n != want {
-			t.Errorf("got %d changes, want %d", n, want)
+			t.Errorf("after %s: got %d changes, want %d", passed, n, want)
+		}
+		if got := must[int64](t)(s.changes.Latest(t.Context())); got != begin+3500 {
+			t.Errorf("after %s: got the latest position %d, want %d", passed, got, begin+3500)
+		}
+		_, err := s.changes.List(t.Context(), domain.PageRequest{After: begin, Limit: 1})
+		if want == 3500 {
+			check(t, err)
+		} else {
+			wantError(t, err, domain.ErrExpired, domain.CodeChangesExpired)
 		}
 	}
-	for _, want := range []int64{3500, 1500} {
-		check(t, s.changes.RemoveOld(t.Context(), time.Hour))
-		wantCount(want)
-		s.now = s.now.Add(61 * time.Minute)
-	}
-	if !must[bool](t)(s.changes.End(t.Context())) {
-		t.Error("got that no changes were removed")
-	}
-	wantCount(0)
 }
 
-// TestPositionIsOldEnoughForStalePages expects an old position, because a page may lack what another
-// process has just committed.
-func TestPositionIsOldEnoughForStalePages(t *testing.T) {
+// recorded returns the changes after a position, without their times.
+func (s *testStore) recorded(t *testing.T, after int64) (all []domain.Change) {
+	t.Helper()
+	page := must[domain.ChangePage](t)(s.changes.List(t.Context(), domain.PageRequest{After: after, Limit: 100}))
+	for _, recorded := range page.Items {
+		change := must[domain.Change](t)(recorded.Decode())
+		change.At = time.Time{}
+		all = append(all, change)
+	}
+	return all
+}
+
+func TestOperationRecordsWhoChangedWhatAndWhatItWasBefore(t *testing.T) {
 	t.Parallel()
-	database := sqliteDatabase(t) // in synctest nothing may wait for a network, as PostgreSQL does
-	synctest.Test(t, func(t *testing.T) {
-		s := newTestStoreOf(t, database)
-		changes := usecase.NewChanges(s, s.Changes(), s.clock, time.Second)
-		must[bool](t)(changes.Begin(t.Context()))
-		start := time.Now()
-		if check(t, changes.AwaitPosition(t.Context())); time.Since(start) != time.Second {
-			t.Errorf("AwaitPosition took %s, want 1s: until a position is old enough", time.Since(start))
+	s := newTestStore(t)
+	position := must[int64](t)(s.changes.Latest(t.Context()))
+	pet := func(status domain.PetStatus) *domain.Pet {
+		return &domain.Pet{ID: 1, Name: "Rex", CategoryID: 7, Status: status}
+	}
+	ofPet := func(changeType domain.ChangeType, after, before *domain.Pet) (c domain.Change) {
+		c.Type, c.Pet, c.Before = changeType, after, before
+		return c
+	}
+	ofOrder := func(changeType domain.ChangeType, status domain.OrderStatus) (c domain.Change) {
+		c.Type, c.Order = changeType, &domain.Order{ID: 1, PetID: 1, Status: status, CreatedAt: noon, UpdatedAt: noon}
+		return c
+	}
+	for _, step := range []struct {
+		caller string
+		do     func(context.Context) error
+		want   []domain.Change // of the first call; a second one changes nothing
+	}{
+		{"key:3", func(ctx context.Context) error {
+			_, _, err := s.pets.Create(ctx, rex, keyOf("3", "create"))
+			return err
+		}, []domain.Change{ofPet(domain.ChangePetAdded, pet("available"), nil)}},
+		{"user:ann", func(ctx context.Context) error {
+			_, _, err := s.orders.Place(ctx, 1, keyOf("3", "place"))
+			return err
+		}, []domain.Change{
+			ofPet(domain.ChangePetUpdated, pet("pending"), pet("available")),
+			ofOrder(domain.ChangeOrderPlaced, domain.OrderPlaced),
+		}},
+		{"", func(ctx context.Context) error {
+			_, err := s.orders.Cancel(ctx, 1)
+			return err
+		}, []domain.Change{
+			ofOrder(domain.ChangeOrderCancelled, domain.OrderCancelled),
+			ofPet(domain.ChangePetUpdated, pet("available"), pet("pending")),
+		}},
+		{"command:repair", func(ctx context.Context) error {
+			_, err := s.pets.Update(ctx, 1, domain.PetPatch{Status: new(domain.PetStatus)}, nil)
+			return err
+		}, []domain.Change{ofPet(domain.ChangePetUpdated, pet(""), pet("available"))}},
+		{"key:4", func(ctx context.Context) error {
+			if err := s.pets.Delete(ctx, 1, nil); !errors.Is(err, domain.ErrNotFound) {
+				return err
+			}
+			return nil
+		}, []domain.Change{ofPet(domain.ChangePetRemoved, pet(""), nil)}},
+	} {
+		ctx := t.Context()
+		if step.caller != "" {
+			ctx = domain.WithCaller(ctx, step.caller)
 		}
-		begin := must[int64](t)(changes.Last(t.Context()))
-		want := func(want int64) {
-			t.Helper()
-			if got := must[int64](t)(changes.Position(t.Context())); got != want {
-				t.Errorf("after %s: got the position %d, want %d", time.Since(start), got, want)
+		for i := range step.want {
+			step.want[i].Seq, step.want[i].Caller = position+int64(i)+1, step.caller
+		}
+		for range 2 {
+			check(t, step.do(ctx))
+			if diff := cmp.Diff(step.want, s.recorded(t, position)); diff != "" {
+				t.Errorf("%s: changes (-want +got)\n%s", step.caller, diff)
 			}
 		}
-		want(begin)
-		s.addPets(t, 1)
-		time.Sleep(time.Second - time.Nanosecond)
-		s.addPets(t, 1)
-		want(begin)
-		time.Sleep(time.Nanosecond)
-		want(begin) // the last position that was read at least a second before
-		time.Sleep(time.Second)
-		want(begin + 2)
-
-		must[bool](t)(s.changes.End(t.Context()))
-		must[bool](t)(s.changes.Begin(t.Context()))
-		time.Sleep(time.Second)
-		want(0) // a position of an earlier recording is not used
-		time.Sleep(time.Second)
-		want(must[int64](t)(s.changes.Last(t.Context())))
-	})
+		position += int64(len(step.want))
+	}
 }

@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/domain"
@@ -68,41 +69,48 @@ func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order 
 
 // place makes an animal pending, if it can be ordered, and creates an order for it.
 func place(ctx context.Context, r port.Repositories, petID int64, at time.Time) (domain.Order, error) {
-	reserved, err := r.Pets.ChangeStatusIf(ctx, petID, domain.Orderable(), domain.PetPending)
+	pet, err := r.Pets.Get(ctx, petID)
 	if err != nil {
 		return domain.Order{}, err
 	}
-	if !reserved {
-		return domain.Order{}, notAvailableReason(ctx, r.Pets, petID)
+	if !slices.Contains(domain.Orderable(), pet.Status) {
+		return domain.Order{}, domain.PetNotAvailable(petID, pet.Status)
+	}
+	if err := setStatus(ctx, r, pet, domain.PetPending); err != nil {
+		return domain.Order{}, err
 	}
 	return r.Orders.Create(ctx, petID, at)
 }
 
 // end applies a transition to an order and its animal.
 func end(ctx context.Context, r port.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
-	moved, err := r.Orders.ChangeStatusIf(ctx, id, t.From, t.To, at)
-	if err != nil {
-		return domain.Order{}, err
-	}
 	order, err := r.Orders.Get(ctx, id)
 	if err != nil {
 		return domain.Order{}, err
 	}
-	if !moved {
+	if order.Status != t.From {
 		return order, t.CheckRepeat(order)
 	}
-	released, err := r.Pets.ChangeStatusIf(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
-	if err == nil && !released {
+	pet, err := r.Pets.Get(ctx, order.PetID)
+	if err == nil && pet.Status != t.PetFrom {
 		err = fmt.Errorf("the order %d is %s, but the pet %d is not %s", id, t.From, order.PetID, t.PetFrom)
 	}
-	return order, err
+	if err != nil {
+		return domain.Order{}, err
+	}
+	order.Status = t.To
+	if at.After(order.UpdatedAt) { // otherwise the clock was set back
+		order.UpdatedAt = at
+	}
+	if err := r.Orders.End(ctx, order); err != nil {
+		return domain.Order{}, err
+	}
+	return order, setStatus(ctx, r, pet, t.PetTo)
 }
 
-// notAvailableReason returns the error for an animal that could not be reserved.
-func notAvailableReason(ctx context.Context, pets port.PetReader, id int64) error {
-	pet, err := pets.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	return domain.PetNotAvailable(id, pet.Status)
+// setStatus sets the status of an animal that the transaction has read.
+func setStatus(ctx context.Context, r port.Repositories, pet domain.Pet, status domain.PetStatus) error {
+	after := pet
+	after.Status = status
+	return r.Pets.Update(ctx, pet, after)
 }

@@ -83,8 +83,13 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 	pet := s.add(t, domain.PetAvailable)
 	order := must[domain.Order](t)(s.place(t.Context(), pet))
 	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.ChangeStatusIf(ctx, pet, []domain.PetStatus{domain.PetPending}, domain.PetSold)
-		return err
+		pending, err := r.Pets.Get(ctx, pet)
+		if err != nil {
+			return err
+		}
+		sold := pending
+		sold.Status = domain.PetSold
+		return r.Pets.Update(ctx, pending, sold)
 	}))
 	if _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, new(*domain.Error)) {
 		t.Errorf("got %v, want an error other than a domain.Error", err)

@@ -2,7 +2,6 @@ package usecase
 
 import (
 	"context"
-	"errors"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -107,7 +106,7 @@ func replace(ctx context.Context, r port.Repositories, before, after domain.Pet)
 			return err
 		}
 	}
-	return changed(r.Pets.Replace(ctx, before, after))
+	return r.Pets.Update(ctx, before, after)
 }
 
 // Delete removes an animal. When Delete returns, the removal is durable. The cancelled orders of the animal remain.
@@ -126,7 +125,7 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 		if err != nil {
 			return err
 		}
-		return changed(r.Pets.Remove(ctx, pet))
+		return r.Pets.Remove(ctx, pet)
 	})
 }
 
@@ -144,15 +143,6 @@ func checkNotOrdered(ctx context.Context, orders port.OrderReader, petID int64) 
 	ordered, err := orders.Live(ctx, petID)
 	if err == nil && ordered {
 		err = domain.PetOrdered(petID)
-	}
-	return err
-}
-
-// changed returns an ErrUnavailable if done is false: another transaction has changed the animal since this one read it.
-// That cannot happen on the present engines.
-func changed(done bool, err error) error {
-	if err == nil && !done {
-		err = domain.Unavailable(errors.New("another transaction has changed the animal"))
 	}
 	return err
 }

@@ -9,9 +9,6 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/usecase"
 )
 
 func TestInvalidPetIsNotAdded(t *testing.T) {
@@ -143,57 +140,15 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 	}
 }
 
-// No engine lets another transaction change an animal between the statements of a transaction.
-func TestAnimalThatAnotherTransactionChangesIsUnavailable(t *testing.T) {
+func TestDatabaseRejectsUnknownStatus(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	s.addPets(t, 1)
-	pets := usecase.NewPets(changedMeanwhile{s.Store}, s.Pets())
-	_, err := pets.Update(t.Context(), 1, domain.PetPatch{Name: new("Tom")}, nil)
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-	wantError(t, pets.Delete(t.Context(), 1, nil), domain.ErrUnavailable, domain.CodeUnavailable)
-}
-
-// changedMeanwhile is a store in which another transaction changes an animal after each read of it.
-type changedMeanwhile struct{ *repository.Store }
-
-func (s changedMeanwhile) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
-	return s.Store.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-		r.Pets = changedPets{r.Pets}
-		return fn(ctx, r)
-	})
-}
-
-type changedPets struct{ port.PetRepository }
-
-func (changedPets) Replace(context.Context, domain.Pet, domain.Pet) (bool, error) { return false, nil }
-
-func (changedPets) Remove(context.Context, domain.Pet) (bool, error) { return false, nil }
-
-func TestStoreFromBeforeInventoriesIsMigrated(t *testing.T) {
-	t.Parallel()
-	database := enginetest.New(t)
-	database.DownTo(t, 6)
-	database.Exec(t, `INSERT INTO pets (name, category_id, status) VALUES
-		('1', 7, 'available'), ('2', 7, NULL), ('3', -1, 'sold'), ('4', 7, 'pending'), ('5', 7, NULL)`)
-	database.Exec(t, "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'cancelled', 0, 0), (4, 'placed', 0, 0)")
-	s := newTestStoreOf(t, database)
-	want := func(categoryID *int64, want domain.Inventory) {
-		t.Helper()
-		if got := must[domain.Inventory](t)(s.pets.Inventory(t.Context(), categoryID)); got != want {
-			t.Errorf("got the inventory %+v, want %+v", got, want)
-		}
-	}
-	want(nil, domain.Inventory{Available: 1, Pending: 1, Sold: 1, None: 2})
-	want(new(int64(7)), domain.Inventory{Available: 1, Pending: 1, None: 2})
-	check(t, s.pets.Delete(t.Context(), 1, nil))
-	wantError(t, s.pets.Delete(t.Context(), 4, nil), domain.ErrConflict, domain.CodePetOrdered)
-	want(nil, domain.Inventory{Pending: 1, Sold: 1, None: 2})
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "6", Status: "lost"}})
+		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "Rex", Status: "lost"}})
 		return err
 	})
 	if err == nil || errors.As(err, new(*domain.Error)) {
-		t.Errorf("a status that does not exist: got %v, want that the database rejects it", err)
+		t.Errorf("got %v, want an error of the database", err)
 	}
+	s.wantNames(t)
 }

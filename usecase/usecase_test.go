@@ -49,13 +49,14 @@ func newTestStore(t *testing.T) *testStore {
 
 func newTestStoreOf(t *testing.T, database enginetest.Database) *testStore {
 	t.Helper()
-	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{}))
+	s := &testStore{database: database, now: noon}
+	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Now: s.clock}))
 	t.Cleanup(func() { check(t, store.Close()) })
-	s := &testStore{Store: store, database: database, now: noon}
+	s.Store = store
 	s.pets = usecase.NewPets(store, store.Pets())
 	s.orders = usecase.NewOrders(store, store.Orders(), s.clock)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock)
-	s.changes = usecase.NewChanges(store, store.Changes(), s.clock, 0)
+	s.changes = usecase.NewChanges(store, store.Changes(), s.clock)
 	return s
 }
 

@@ -67,9 +67,6 @@ func (o options) rows() []row {
 			rows[i].servers = append(rows[i].servers, program{label: "gin"})
 		case r.name == "List/store=sqlite/load=64":
 			rows[i].servers = append(rows[i].servers, program{label: "petstore+metrics+log", petstore: o.petstore}, program{label: "gin"})
-		case r.request.posts == 100 && strings.HasSuffix(r.name, "/load=64"), r.name == "ListUncached/store=postgres/load=64":
-			changes := slices.Concat(settings, []string{"changes.enabled=true"})
-			rows[i].servers = append(rows[i].servers, program{label: "petstore+changes", petstore: o.petstore, settings: changes})
 		}
 	}
 	return rows

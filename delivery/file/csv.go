@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"example.com/petstore/delivery/internal/record"
 )
 
 // maxDelimiters is the approximate maximum number of delimiters in a line. It limits the memory of encoding/csv,
@@ -103,7 +101,7 @@ func (r *csvReader) Read() (Row, error) {
 			}
 			return ""
 		}
-		row.Pet, err = record.ParsePet(field("id"), unquoteFormula(field("name")), field("categoryId"), field("status"))
+		row.Pet, err = parsePet(field("id"), unquoteFormula(field("name")), field("categoryId"), field("status"))
 		row.Pet.Name = strings.Clone(row.Pet.Name) // otherwise it would keep the memory of the whole row
 		row.Rule, hint = ruleOf(err), ""
 	}

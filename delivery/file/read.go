@@ -13,7 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
 
@@ -161,7 +160,7 @@ func (l *lineReader) Read() (row Row, err error) {
 			return row, io.EOF
 		}
 	}
-	row.Pet, err = record.DecodePet(row.Text)
+	row.Pet, err = decodePet(row.Text)
 	if row.Rule = ruleOf(err); !utf8.Valid(row.Text) {
 		row.Rule = notUTF8
 	}

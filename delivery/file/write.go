@@ -6,8 +6,8 @@ import (
 	"io"
 	"strconv"
 
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
 )
 
 // A Writer writes records of the type T to a file. The caller must call Flush at the end.
@@ -35,8 +35,8 @@ func NewOrderWriter(out io.Writer, format Format, delimiter rune) *Writer[domain
 }
 
 // NewChangeWriter returns a Writer of changes as NDJSON.
-func NewChangeWriter(out io.Writer) *Writer[domain.Change] {
-	return newWriter(out, NDJSON, 0, record.ChangeOf, nil, nil)
+func NewChangeWriter(out io.Writer) *Writer[domain.RecordedChange] {
+	return newWriter(out, NDJSON, 0, record.RecordedChangeOf, nil, nil)
 }
 
 func newWriter[T any, R record.Record](

@@ -41,8 +41,6 @@ type Orders interface {
 // Changes has the use cases of the changes. usecase.Changes implements it.
 type Changes interface {
 	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
-	Last(ctx context.Context) (int64, error)
-	Position(ctx context.Context) (int64, error)
 }
 
 // Keys authenticates API keys. usecase.Keys implements it.
@@ -50,13 +48,11 @@ type Keys interface {
 	Authenticate(ctx context.Context, secret string) (apikey.Key, error)
 }
 
-// Options are the options of New. Pets, Orders, and Keys or Authenticate are required.
+// Options are the options of New. Pets, Orders, Changes, Numbers, and Keys or Authenticate are required.
 type Options struct {
 	Pets   Pets
 	Orders Orders
 	Keys   Keys
-	// Changes, if not nil, serves the changes (GET /changes), and gives lists and the inventory the header
-	// Changes-Position.
 	// ChangeStreams is the maximum number of open streams of a caller, 10 when zero.
 	Changes       Changes
 	ChangeStreams int
@@ -86,8 +82,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// Now is the clock for the rate limit and for the removal of getPet, time.Now when nil. It must be monotonic.
 	Now func() time.Time
-	// RequestTimeout is the timeout of a request, 10 s when zero. It begins at the end of the header, so it
-	// includes reading the body. The WriteTimeout of the server must be longer.
+	// RequestTimeout is how long reading the body of a request may take, 10 s when zero. It begins at the end of the
+	// header. The WriteTimeout of the server must be longer.
 	RequestTimeout time.Duration
 	// RateLimit is the limit of requests for each caller.
 	RateLimit RateLimit
@@ -99,33 +95,30 @@ type Options struct {
 	AllowedOrigins []string
 	// CacheBytes is the approximate size of the cache of encoded pages: 16 MiB when zero, no cache when negative. A page
 	// is a page of a list, a single record or the inventory.
-	// Versions returns numbers that increase with the commits to the store (see repository.Store.Versions); they show
-	// whether a cached page is stale. If Versions is nil, the cache is not used. If Versions returns an error, only
-	// stale pages are used (see StaleIfUnavailable). Changes requires Versions, too.
+	// Numbers returns the numbers of the store (see repository.Store.Numbers), which show whether a cached page is stale. If
+	// Numbers returns an error, only stale pages are used (see StaleIfUnavailable).
 	CacheBytes int64
-	Versions   func(context.Context) (added, changed uint64, err error)
-	// Remote says whether Versions and Keys may wait for a database server. If so, every request has a deadline from its
-	// start, and single records are not cached. Otherwise a request that is answered from the cache has no deadline,
-	// unless Authenticate is set.
+	Numbers    func(context.Context) (domain.Numbers, error)
+	// Remote says whether a read waits for a database server. If so, single records are not cached.
 	Remote bool
-	// StaleIfUnavailable is how long cached pages are sent while Versions returns an error (stale-if-error, RFC 5861,
+	// StaleIfUnavailable is how long cached pages are sent while Numbers returns an error (stale-if-error, RFC 5861,
 	// section 4). Such a response has the header Age and no ETag. When zero, the page is read from the store, and the
 	// response is an error if that fails, too.
-	// StaleIfUnavailable requires VersionsAge, which returns for how long the numbers of Versions may have missed the
-	// commits of other processes (see repository.Store.VersionsAge).
+	// StaleIfUnavailable requires NumbersAge, which returns for how long the Numbers may have missed the commits of other
+	// processes (see repository.Store.NumbersAge).
 	StaleIfUnavailable time.Duration
-	VersionsAge        func() time.Duration
+	NumbersAge         func() time.Duration
 }
 
 // An API serves the operations of the service. New creates one, Mount mounts it.
 type API struct {
 	pets          Pets
 	orders        Orders
-	changes       Changes        // nil if changes are not recorded
-	streams       *changeStreams // nil if changes are not recorded
+	changes       Changes
+	streams       *changeStreams
 	authenticator Authenticator
 	bearer        bool   // authenticator checks API keys
-	waits         bool   // a request may wait for a server even if its page is cached
+	callerPrefix  string // before the name of the caller in the changes
 	callerField   string // the name of the caller in the log, and its label in the metrics
 	log           *zap.Logger
 	unavailable   *zap.Logger // writes at most one entry a minute
@@ -156,6 +149,7 @@ func New(o Options) (*API, error) {
 		log:           cmp.Or(o.Logger, zap.NewNop()),
 		now:           o.Now,
 		timeout:       cmp.Or(o.RequestTimeout, 10*time.Second),
+		callerPrefix:  "user:",
 		callerField:   "caller",
 		measured:      o.Metrics != nil,
 		limits:        newRateLimits(o.RateLimit),
@@ -169,14 +163,12 @@ func New(o Options) (*API, error) {
 		a.now = time.Now
 	}
 	if a.authenticator == nil {
-		a.authenticator, a.bearer, a.callerField = bearerAuthenticator(o.Keys), true, "key_id"
+		a.authenticator, a.bearer = bearerAuthenticator(o.Keys), true
+		a.callerPrefix, a.callerField = "key:", "key_id"
 	}
-	a.waits = o.Remote || !a.bearer // an Authenticator of the host may take any time
 	a.metrics = newMetrics(a.callerField)
-	if a.changes != nil {
-		a.streams = newChangeStreams(&o)
-		a.metrics.addStreams(a.streams)
-	}
+	a.streams = newChangeStreams(&o)
+	a.metrics.addStreams(a.streams)
 	var err error
 	if a.pages, err = newPageCache(&o, a.metrics); err != nil {
 		return nil, err
@@ -190,14 +182,12 @@ func New(o Options) (*API, error) {
 // missing returns an error if an option is missing that is required, or that another option requires.
 func (o *Options) missing() error {
 	switch {
-	case o.Unavailable == nil && (o.Pets == nil || o.Orders == nil):
-		return errors.New("set Options.Pets and Options.Orders")
+	case o.Unavailable == nil && (o.Pets == nil || o.Orders == nil || o.Changes == nil || o.Numbers == nil):
+		return errors.New("set Options.Pets, Options.Orders, Options.Changes and Options.Numbers")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")
-	case o.Changes != nil && o.Versions == nil:
-		return errors.New("Options.Changes requires Options.Versions")
-	case o.StaleIfUnavailable > 0 && (o.Versions == nil || o.VersionsAge == nil):
-		return errors.New("Options.StaleIfUnavailable requires Options.Versions and Options.VersionsAge")
+	case o.StaleIfUnavailable > 0 && o.NumbersAge == nil:
+		return errors.New("Options.StaleIfUnavailable requires Options.NumbersAge")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -17,11 +18,16 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/delivery/internal/binding"
+
+	"example.com/petstore/domain"
 )
 
 // newOptions returns options with use cases that must not be called.
 func newOptions() Options {
-	return Options{Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Keys: struct{ Keys }{}}
+	return Options{
+		Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Changes: struct{ Changes }{}, Keys: struct{ Keys }{},
+		Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil },
+	}
 }
 
 func newAPI(t *testing.T, o Options) *API {
@@ -59,14 +65,15 @@ func TestNewChecksItsOptions(t *testing.T) {
 			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
 			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
 		},
-		"set Options.Pets and Options.Orders": {
+		"set Options.Pets, Options.Orders, Options.Changes and Options.Numbers": {
 			func(o *Options) { o.Pets = nil },
 			func(o *Options) { o.Orders = nil },
+			func(o *Options) { o.Changes = nil },
+			func(o *Options) { o.Numbers = nil },
 		},
 		"set Options.Keys or Options.Authenticate":      {func(o *Options) { o.Keys = nil }},
 		"Options.RequestTimeout is negative":            {func(o *Options) { o.RequestTimeout = -1 }},
 		"this registry has the metrics of another API:": {func(o *Options) { o.Metrics = used }},
-		"Options.Changes requires Options.Versions":     {func(o *Options) { o.Changes = struct{ Changes }{} }},
 		"Options.RateLimit has ": {
 			limit(1_000_000_000_000_000, 24*time.Hour), limit(math.MaxInt, time.Second), limit(-1, time.Minute), limit(math.MinInt, time.Minute),
 			limit(1, 0), limit(1, -time.Minute), limit(1, time.Nanosecond), limit(1, time.Second-1), limit(1, time.Second+1),

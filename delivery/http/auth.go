@@ -104,6 +104,9 @@ func (a *API) admit(scope apikey.Scope) gin.HandlerFunc {
 			err = domain.Unauthenticated("sign in first")
 		}
 		stateOf(c).caller = caller
+		if caller != "" && !IsSafe(c.Request.Method) {
+			c.Request = c.Request.WithContext(domain.WithCaller(c.Request.Context(), a.callerPrefix+caller))
+		}
 		if err == nil || caller != "" && errors.Is(err, domain.ErrForbidden) {
 			if stateOf(c).deprecated {
 				a.countByCaller(a.metrics.deprecated, c)

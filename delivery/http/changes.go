@@ -9,8 +9,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/delivery/internal/binding"
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
 )
 
 // A listChangesQuery has the parameters of listChanges.
@@ -29,7 +29,7 @@ type listChangesQuery struct {
 //	@Description	With `Accept: text/event-stream`, unless `Accept` prefers JSON, the response is an endless stream of server-sent events:
 //	@Description	`id` is `seq`, `event` is `type` and `data` is the change. After 15 seconds without an event it has a comment with an `id`.
 //	@Description	The stream begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list
-//	@Description	and then the changes after the Changes-Position of its first page, which may be older than the page.
+//	@Description	and then the changes after the Changes-Position of its first page.
 //	@ID				listChanges
 //	@Tags			Changes
 //	@Param			query	query	listChangesQuery	false	"page"
@@ -40,9 +40,6 @@ type listChangesQuery struct {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/changes [get]
 func (a *API) listChanges(c *gin.Context) error {
-	if a.changes == nil {
-		return &domain.Error{Kind: domain.ErrNotFound, Code: codeNotFound, Message: "this service does not record changes"}
-	}
 	decoded, err := binding.Query[listChangesQuery](c.Request.URL.RawQuery)
 	if err != nil {
 		return err
@@ -58,11 +55,11 @@ func (a *API) listChanges(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := record.EncodeAll(page.Items, record.ChangeOf)
+	body, err := record.EncodeAll(page.Items, record.RecordedChangeOf)
 	if err != nil {
 		return err
 	}
-	c.Header("Link", "<?"+query.canonical("", page.Position)+`>; rel="next"`)
+	c.Header("Link", "<?"+query.canonical("", page.Next)+`>; rel="next"`)
 	writeBody(c, http.StatusOK, body)
 	return nil
 }

@@ -2,16 +2,13 @@ package http_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
@@ -29,9 +26,14 @@ func positionOf(t *testing.T, res response) int64 {
 
 var changeTime = regexp.MustCompile(`"at":"\d{4}(-\d\d){2}T(\d\d:){2}\d\d\.\d{3}Z"`)
 
-// changeOf returns the JSON of a change. Its time is replaced.
+// changeOf returns the JSON of a change. Its time is replaced. An order is placed by a request, an animal is added without a
+// caller.
 func changeOf(seq int64, kind, record string) string {
-	return fmt.Sprintf(`{"seq":%d,"type":"%s","at":"TIME",%s}`, seq, kind, record)
+	caller := `"caller":"key:1",`
+	if kind == "pet.added" {
+		caller = ""
+	}
+	return fmt.Sprintf(`{"seq":%d,"type":"%s","at":"TIME",%s%s}`, seq, kind, caller, record)
 }
 
 // eventOf returns the event for a change.
@@ -49,13 +51,16 @@ func TestChangesAreListedInPages(t *testing.T) {
 	s.expect(t, newRequest(http.MethodPost, "/v1/store/orders/1/deliver"), ok(""))
 	order := `"order":{"id":1,"petId":1,"status":"%s","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`
 	rex := `"pet":{"id":1,"name":"Rex <1>","categoryId":-9223372036854775808,"status":"%s"}`
+	before := func(pet, status string) string {
+		return strings.Replace(fmt.Sprintf(pet, status), `"pet"`, `"before"`, 1)
+	}
 	all := []string{
 		changeOf(begin+1, "pet.added", fmt.Sprintf(rex, "available")),
 		changeOf(begin+2, "pet.added", `"pet":{"id":2,"name":"Tom","categoryId":0}`),
-		changeOf(begin+3, "pet.updated", fmt.Sprintf(rex, "pending")),
+		changeOf(begin+3, "pet.updated", fmt.Sprintf(rex, "pending")+","+before(rex, "available")),
 		changeOf(begin+4, "order.placed", fmt.Sprintf(order, "placed")),
 		changeOf(begin+5, "order.delivered", fmt.Sprintf(order, "delivered")),
-		changeOf(begin+6, "pet.updated", fmt.Sprintf(rex, "sold")),
+		changeOf(begin+6, "pet.updated", fmt.Sprintf(rex, "sold")+","+before(rex, "pending")),
 	}
 	path, end := fmt.Sprintf("/v1/changes?limit=4&after=%d", begin), begin
 	for _, page := range [][]string{all[:4], all[4:], {}, {}} {
@@ -87,58 +92,29 @@ func TestChangesAreListedInPages(t *testing.T) {
 	}
 }
 
-func TestChangesMayNotBeRecorded(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t, func(o *rest.Options) { o.Changes = nil })
-	s.expect(t, get("/v1/changes"), rejected(404, "not_found", "this service does not record changes"))
-	s.expectOnly(t, get("/v1/pets"), ok(`[]`).withHeader("-Changes-Position"))
-
-	s = newTestServer(t)
-	s.database.Exec(t, "UPDATE recording SET active = 0")
-	s.expect(t, get("/v1/changes"), rejected(503, "unavailable"))
-	for range 2 {
-		s.expectOnly(t, get("/v1/pets"), ok(`[]`).withHeader("-Changes-Position"))
-	}
-	s.database.Exec(t, "UPDATE recording SET active = 1") // the page without a position is not cached
-	before := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
-	_, endErr := s.changes.End(t.Context()) // a page with a position of an earlier recording is not used either
-	_, beginErr := s.changes.Begin(t.Context())
-	check(t, errors.Join(endErr, beginErr))
-	if after := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); after <= before {
-		t.Errorf("the position was %d, and is %d", before, after)
-	}
-}
-
-// TestCachedPageGetsANewPositionWhenItsOwnIsRemoved lets the clock jump ahead, so that the changes after the position of a
-// cached page are removed. The page must then be sent with a newer position, after which a follower can
-// read.
-func TestCachedPageGetsANewPositionWhenItsOwnIsRemoved(t *testing.T) {
+// TestPositionIsThatOfTheLatestChange expects that a response has all changes up to its position, also if it comes from
+// memory: an animal that does not belong to a page in memory changes only its position.
+func TestPositionIsThatOfTheLatestChange(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	s.createPets(t, newPets(3, "")...)
-	before := positionOf(t, s.expect(t, get("/v1/pets?limit=2"), ok("")))
-	s.createPets(t, newPets(2500, "")...)
-	s.clock.set(time.Now().Add(8 * 24 * time.Hour))
-	check(t, s.changes.RemoveOld(t.Context(), 7*24*time.Hour))
-	s.expect(t, get(fmt.Sprint("/v1/changes?after=", before)), rejected(410, "changes_expired"))
-	after := positionOf(t, s.expect(t, get("/v1/pets?limit=2"), ok("")))
-	s.expect(t, get(fmt.Sprint("/v1/changes?after=", after)), ok(`[]`))
-}
-
-// TestPositionIsNotAfterThePage expects that a page includes all changes up to its position. It may include
-// later ones.
-func TestPositionIsNotAfterThePage(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.createPets(t, newPets(3, "")...)
-	cached := s.expect(t, get("/v1/pets?limit=2"), ok(""))
-	s.createPets(t, domain.NewPet{Name: "Tom"}) // this animal is not on the page, which stays in the cache
-	again := s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+cached.Header.Get("ETag")), wantResponse{status: http.StatusNotModified})
-	last := s.expect(t, get("/v1/pets?limit=2&after=2"), ok(""))
-	orders := s.expect(t, get("/v1/store/orders"), ok(`[]`))
-	got := []int64{positionOf(t, again), positionOf(t, last), positionOf(t, orders)}
-	if first := positionOf(t, cached); !slices.Equal(got, []int64{first, first + 1, first + 1}) {
-		t.Errorf("got the positions %d after %d, want that of the cached page, and two that follow it", got, first)
+	s.createPets(t, newPets(3, "available")...)
+	s.expect(t, postOrder(`{"petId":1}`), created(""))
+	paths := []string{"/v1/pets?limit=2", "/v1/pets", "/v1/pets?id=1", "/v1/pets/1", "/v1/store/orders/1", "/v1/store/orders", "/v1/store/inventory"}
+	first := positionOf(t, s.expect(t, get("/v1/pets"), ok("")))
+	for i := range 3 {
+		for range 2 { // read, and from memory
+			for _, path := range paths {
+				res := s.expect(t, get(path), ok(""))
+				if got := positionOf(t, res); got != first+int64(i) {
+					t.Errorf("%s: got the position %d, want %d", path, got, first+int64(i))
+				}
+				unchanged := s.expect(t, get(path, "If-None-Match: "+res.Header.Get("ETag")), wantResponse{status: http.StatusNotModified})
+				if got := positionOf(t, unchanged); got != first+int64(i) {
+					t.Errorf("%s, not modified: got the position %d, want %d", path, got, first+int64(i))
+				}
+			}
+		}
+		s.createPets(t, domain.NewPet{Name: "Tom"})
 	}
 }
 

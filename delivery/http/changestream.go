@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
 )
 
 const (
@@ -42,11 +42,11 @@ const (
 	streamPages   = 100
 )
 
-// changeStreams are the open streams of changes. While there is one, a goroutine polls Versions for commits.
+// changeStreams are the open streams of changes. While there is one, a goroutine polls the numbers of the store.
 // Streams at the same position share a read.
 type changeStreams struct {
 	changes   Changes
-	versions  func(context.Context) (added, changed uint64, err error)
+	numbers   func(context.Context) (domain.Numbers, error)
 	perCaller int
 	check     time.Duration      // streamCheckInterval
 	timeout   time.Duration      // streamTimeout
@@ -71,13 +71,13 @@ type changeStream struct {
 // changeEvents are changes, encoded as server-sent events.
 type changeEvents struct {
 	text   []byte
-	last   int64 // the Position of the page, see domain.ChangePage
+	last   int64 // the Next of the page, see domain.ChangePage
 	behind int64 // the number of changes that follow
 }
 
 func newChangeStreams(o *Options) *changeStreams {
 	return &changeStreams{
-		changes: o.Changes, versions: o.Versions, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
+		changes: o.Changes, numbers: o.Numbers, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
 		backlogs: newCallerBuckets(streamPages, 1), open: map[*changeStream]bool{},
 	}
 }
@@ -121,7 +121,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	idle, ready := 0, stream.turn(events)
 	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
-		case <-state.connection.Done(): // the context of the request has a deadline
+		case <-c.Request.Context().Done():
 			return nil
 		case <-shutdown:
 			return nil
@@ -140,7 +140,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			}
 		}
 	}
-	if state.connection.Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // a disconnect is not logged
+	if c.Request.Context().Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // a disconnect is not logged
 		a.log.Warn("a stream of changes ended", zap.String("request_id", state.id[0]), zap.Error(err))
 	}
 	return nil // the response has begun, so it cannot become an error response
@@ -209,21 +209,21 @@ func (s *changeStreams) remove(stream *changeStream) {
 	}
 }
 
-// poll polls the versions for commits until ctx ends, and wakes the streams after a commit or an error.
+// poll polls the numbers until ctx ends, and wakes the streams when there are changes or after an error.
 func (s *changeStreams) poll(ctx context.Context) {
 	ticker := time.NewTicker(streamPollInterval)
 	defer ticker.Stop()
-	for known := [2]uint64{}; ; {
+	for known := int64(0); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		timed, cancel := context.WithTimeout(ctx, s.timeout)
-		added, changed, err := s.versions(timed)
+		latest, err := s.numbers(timed)
 		cancel()
-		if versions := [2]uint64{added, changed}; versions != known || err != nil { // after an error the streams read, and may end
-			known = versions
+		if latest.Position != known || err != nil { // after an error the streams read, and may end
+			known = latest.Position
 			s.wake(ctx)
 		}
 	}
@@ -282,10 +282,10 @@ func (s *changeStreams) read(after int64) (*changeEvents, error) {
 
 // encodeEvents encodes a page of changes as server-sent events. An empty page has no text.
 func encodeEvents(page domain.ChangePage) (*changeEvents, error) {
-	events := &changeEvents{last: page.Position, behind: page.Last - page.Position}
+	events := &changeEvents{last: page.Next, behind: page.Latest - page.Next}
 	for _, change := range page.Items {
 		text := append(events.text, "id: "+strconv.FormatInt(change.Seq, 10)+"\nevent: "+string(change.Type)+"\ndata: "...)
-		text, err := record.ChangeOf(change).AppendJSON(text)
+		text, err := record.RecordedChangeOf(change).AppendJSON(text)
 		if err != nil {
 			return nil, err
 		}
@@ -333,6 +333,6 @@ func (s *changeStreams) lag() float64 {
 	if position == 0 {
 		return 0
 	}
-	last, _ := s.changes.Last(ctx)
-	return float64(max(0, last-position))
+	latest, _ := s.numbers(ctx) // after an error, the last known numbers
+	return float64(max(0, latest.Position-position))
 }

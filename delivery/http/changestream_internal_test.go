@@ -31,7 +31,7 @@ func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 // A caller that disconnects before its turn and connects again waits for the same turn.
 func TestTurnsOfACallerAreThoseOfAllItsStreams(t *testing.T) {
 	t.Parallel()
-	s := newChangeStreams(&Options{Versions: func(context.Context) (added, changed uint64, err error) { return 0, 0, nil }})
+	s := newChangeStreams(&Options{Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil }})
 	s.backlogs.limit = rate.Every(time.Hour)
 	for i := range 3 {
 		stream := s.add("ann")

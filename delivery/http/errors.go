@@ -94,7 +94,7 @@ func (a *API) Fail(c *gin.Context, err error) {
 // net/http cancels the context of the connection.
 func endsConnection(c *gin.Context) bool {
 	deadline := stateOf(c).deadline
-	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !deadline.IsZero() && !time.Now().Before(deadline)
+	return !deadline.IsZero() && c.Request.ProtoMajor == 1 && !time.Now().Before(deadline)
 }
 
 // isExpected reports whether err is an ErrUnavailable that is no problem: an error without a cause, as while the
@@ -105,12 +105,11 @@ func isExpected(err error) bool {
 }
 
 // disconnected reports whether the client has disconnected: net/http has cancelled the context of the request,
-// before its deadline. At the deadline, net/http cancels it also if a handler of the host has read the body (see
-// endsConnection). When the server shuts down, the cause is another error than context.Canceled.
+// but not because of the read deadline (see endsConnection). When the server shuts down, the cause is another error than context.Canceled.
 func disconnected(c *gin.Context) bool {
 	cause := context.Cause(c.Request.Context())
 	byClient := cause == context.Canceled //nolint:errorlint // signal.NotifyContext has a cause that wraps it
-	return byClient && time.Now().Before(stateOf(c).deadline)
+	return byClient && !endsConnection(c)
 }
 
 // statusClientClosedRequest is the status in the access log and in metrics of a request whose client disconnected

@@ -19,11 +19,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/repository"
 )
 
 func TestClientDisconnectIsRecordedAs499(t *testing.T) {
@@ -128,19 +128,8 @@ func TestOutageOfTheStoreIsLoggedOnceInAMinute(t *testing.T) {
 func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	t.Parallel()
 	unavailable := rejected(503, "unavailable").withoutText("deadline")
-	blocked := withAuthenticator(func(c *gin.Context) (string, error) { return "", untilDone(c.Request.Context()) })
-	s := newTestServer(t, blocked, withRequestTimeout(time.Millisecond))
-	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders(1)...))
-
-	s = newTestServer(t, withRequestTimeout(time.Millisecond), func(o *rest.Options) {
-		o.Remote, o.Versions = true, func(ctx context.Context) (added, changed uint64, err error) { return 0, 0, untilDone(ctx) }
-	})
-	s.expect(t, get("/v1/pets"), unavailable)
-
-	s = newTestServer(t, withCall(untilDone), withRequestTimeout(time.Millisecond)) // reads a record that is not in memory
-	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders(1)...))
-
-	s = newTestServer(t, withRequestTimeout(time.Second))
+	s := newUnstartedServer(t, repository.Options{Timeout: 100 * time.Millisecond})
+	s.start(t, s.engine(t))
 	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction
 		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/delivery/internal/binding"
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
 )
 
 type newOrder struct {
@@ -104,7 +104,9 @@ func (a *API) placeOrder(c *gin.Context) error {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId} [get]
 func (a *API) getOrder(c *gin.Context) error {
-	return serveRecord(a, c, "order", domain.CodeOrderNotFound, a.orders.Get, record.OrderOf)
+	return serveRecord(a, c, "order", domain.CodeOrderNotFound, func(ctx context.Context, id int64) (domain.Page[domain.Order], error) {
+		return a.orders.List(ctx, domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}, IDs: []int64{id}})
+	}, record.OrderOf)
 }
 
 // deliverOrder delivers an order.

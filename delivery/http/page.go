@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,8 +15,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/delivery/internal/binding"
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
 )
 
 // serveQuery sends the response to a query: the cached page, or the page that read returns. list is the name of the
@@ -30,55 +31,39 @@ func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(co
 	if err != nil {
 		return err
 	}
-	return cache.serve(c, pageKey{list, query.key()}, func(ctx context.Context) (*encodedPage, error) {
-		position, err := a.position(ctx)
-		if err != nil {
-			return nil, err
-		}
-		page, err := read(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		page.position[0] = position
-		page.transient = position == "" && a.changes != nil // not cached, because later pages have a Changes-Position
-		return page, nil
-	})
+	return cache.serve(c, pageKey{list, query.key()}, func(ctx context.Context) (*encodedPage, error) { return read(ctx, query) })
 }
 
-// serveRecord sends the record with the id in the path: the cached record, or the record that get returns. name is "pet"
-// or "order". notFound is the code of the error for an id that no record can have.
+// serveRecord sends the record with the id in the path: the cached record, or the record that find finds. name is "pet"
+// or "order". notFound is the code of the error if there is none.
 func serveRecord[T any, R record.Record](
-	a *API, c *gin.Context, name string, notFound domain.Code, get func(context.Context, int64) (T, error), recordOf func(T) R,
+	a *API, c *gin.Context, name string, notFound domain.Code, find func(context.Context, int64) (domain.Page[T], error), recordOf func(T) R,
 ) error {
 	id, err := pathID(c, name, notFound)
 	if err != nil {
 		return err
 	}
+	missing := &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: fmt.Sprintf("there is no %s with the id %d", name, id)}
+	if id < 1 {
+		return missing
+	}
 	key := pageKey{name, strconv.FormatInt(id, 10)}
 	return a.pages.useForRecord(c.Request.Context()).serve(c, key, func(ctx context.Context) (*encodedPage, error) {
-		found, err := get(ctx, id)
+		found, err := find(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		body, err := recordOf(found).AppendJSON(nil)
+		if len(found.Items) == 0 {
+			return nil, missing
+		}
+		body, err := recordOf(found.Items[0]).AppendJSON(nil)
 		if err != nil {
 			return nil, err
 		}
-		return newEncodedPage(body, ""), nil
+		page := newEncodedPage(body, "")
+		page.position = found.Position
+		return page, nil
 	})
-}
-
-// position returns the value of Changes-Position for a page that is read afterwards: the page includes all changes
-// up to this position. It is empty if no changes are recorded, or if a recording has just begun.
-func (a *API) position(ctx context.Context) (string, error) {
-	if a.changes == nil {
-		return "", nil
-	}
-	position, err := a.changes.Position(ctx)
-	if err != nil || position == 0 {
-		return "", err
-	}
-	return strconv.FormatInt(position, 10), nil
 }
 
 // An encodedPage is the response to a cachedQuery, or a single record. It is the entry of the cache. All responses with
@@ -89,18 +74,12 @@ type encodedPage struct {
 	length   [1]string // Content-Length, empty if net/http sets it
 	etag     [1]string
 	link     [1]string // Link to the next page, empty on the last page
-	position [1]string // Changes-Position, or empty
 	grows    bool      // a record that is added later may belong to the page
+	position int64     // if not 0, the page includes the changes up to this position
+	exact    bool      // the page includes no later changes
 
-	transient      bool      // the page must not be cached
-	added, changed uint64    // the versions of the store before the page was read
-	read           time.Time // when the read began
-}
-
-// valid reports whether no commit can have altered the page. The removal of old changes counts as a commit that alters
-// all pages: the Changes-Position of a page may be the position of a removed change.
-func (p *encodedPage) valid(added, changed uint64) bool {
-	return p.changed == changed && (!p.grows || p.added == added)
+	numbers domain.Numbers // of the store before the page was read
+	read    time.Time      // when the read began
 }
 
 // encodePage encodes a page as an array. The link to the next page (RFC 8288) is relative to the URL of the request,
@@ -154,7 +133,7 @@ func writePage(c *gin.Context, page *encodedPage) {
 	header["Etag"] = page.etag[:]
 	header["Cache-Control"] = cacheRevalidate
 	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0], "W/") {
-		page.setHeader(header)
+		page.setLink(header)
 		c.Status(http.StatusNotModified)
 		return
 	}
@@ -164,20 +143,17 @@ func writePage(c *gin.Context, page *encodedPage) {
 // cacheRevalidate lets a client cache a page, and makes it revalidate the page before each use.
 var cacheRevalidate = []string{"private, no-cache"}
 
-// setHeader sets the headers that fresh and stale pages have: Link and Changes-Position.
-func (p *encodedPage) setHeader(header http.Header) {
+// setLink sets the header that fresh and stale pages have.
+func (p *encodedPage) setLink(header http.Header) {
 	if p.link[0] != "" {
 		header["Link"] = p.link[:]
-	}
-	if p.position[0] != "" {
-		header["Changes-Position"] = p.position[:]
 	}
 }
 
 // write sends a page with the status 200. The caller has set ETag and Cache-Control if the page is fresh.
 func (p *encodedPage) write(c *gin.Context) {
 	header := c.Writer.Header()
-	p.setHeader(header)
+	p.setLink(header)
 	if len(p.body) > minContentLength {
 		header["Content-Length"] = p.length[:]
 	}

@@ -5,20 +5,23 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
+
+	"example.com/petstore/domain"
 )
 
-// A pageCache caches encoded pages of lists, and single records. It stores each page with the versions of the store
-// from before the page was read. A later commit increases the versions, so a page that is sent as fresh includes every
-// write that this process has acknowledged. It may lack a write of another process that the versions do not include yet
-// (see Options.Versions). A nil pageCache caches nothing.
+// A pageCache caches encoded pages of lists, and single records. It stores each page with the numbers of the store from
+// before the page was read, so a page that is sent as fresh includes every write that was acknowledged (see
+// Options.Numbers).
 type pageCache struct {
 	*Options
-	pages   *otter.Cache[pageKey, *encodedPage]
-	metrics *metrics
+	pages    *otter.Cache[pageKey, *encodedPage] // nil if the options disable the cache
+	metrics  *metrics
+	position atomic.Pointer[positionHeader] // the last one that was sent
 }
 
 // A pageKey identifies a page: kind is "pets", "orders" or "inventory", and query is in canonical form; or kind is
@@ -26,20 +29,17 @@ type pageCache struct {
 // with copies of a page.
 type pageKey struct{ kind, query string }
 
-// newPageCache returns a cache of Options.CacheBytes, or nil if the options disable it.
+// newPageCache returns a cache of Options.CacheBytes. If the options disable it, it caches nothing.
 func newPageCache(o *Options, m *metrics) (*pageCache, error) {
-	if o.CacheBytes < 0 || o.Versions == nil {
-		return nil, nil
+	if o.CacheBytes < 0 || o.Numbers == nil {
+		return &pageCache{Options: o, metrics: m}, nil
 	}
 	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
 		MaximumWeight: uint64(cmp.Or(o.CacheBytes, 16<<20)), //nolint:gosec // not negative
 		Weigher:       pageWeight,
 		Executor:      func(task func()) { task() }, // no goroutine outlives a request
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pageCache{o, pages, m}, nil
+	return &pageCache{Options: o, pages: pages, metrics: m}, err
 }
 
 // pageWeight returns the memory of a cache entry in bytes.
@@ -48,59 +48,60 @@ func pageWeight(key pageKey, page *encodedPage) uint32 {
 	return uint32(len(key.query) + cap(page.body) + overhead) //nolint:gosec // a few kilobytes
 }
 
-// A cacheUse is the use of the cache for one request. It caches nothing if it has no cache.
+// A cacheUse is the use of the cache for one request.
 type cacheUse struct {
 	*pageCache
-	added, changed uint64    // the versions of the store after the request arrived; if unavailable, the last known versions
-	unavailable    bool      // the versions could not be read: a stale page may be sent, otherwise the page is read from the store
-	checked        time.Time // the versions include all commits before this time; set only with StaleIfUnavailable
+	disabled    bool           // the request neither reads nor fills the cache
+	numbers     domain.Numbers // of the store after the request arrived; if unavailable, the last known ones
+	unavailable bool           // the numbers could not be read: a stale page may be sent, otherwise the page is read from the store
+	checked     time.Time      // the numbers include all commits before this time; set only with StaleIfUnavailable
 }
 
-// use returns the cache for a request. It reads the versions of the store, for which it may query the database.
+// use returns the cache for a request. It reads the numbers of the store, for which it may query the database.
 func (c *pageCache) use(ctx context.Context) cacheUse {
-	if c == nil {
-		return cacheUse{}
+	if c.Numbers == nil {
+		return cacheUse{pageCache: c, disabled: true}
 	}
 	var checked time.Time
 	if c.StaleIfUnavailable > 0 {
-		checked = time.Now().Add(-c.VersionsAge()) // called before Versions: the versions may be newer, but not older
+		checked = time.Now().Add(-c.NumbersAge()) // called before Numbers: the numbers may be newer, but not older
 	}
-	added, changed, err := c.Versions(ctx)
-	return cacheUse{c, added, changed, err != nil, checked}
+	numbers, err := c.Numbers(ctx)
+	return cacheUse{c, c.pages == nil, numbers, err != nil, checked}
 }
 
 // useForRecord returns the cache for a request of a single record. With a database server it returns no cache, because
-// reading the versions takes as long as reading the record. (With repository.Options.MaxStaleness, not every request reads
-// the versions, but records are not cached then either.)
+// reading the numbers takes as long as reading the record.
 func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
-	if c != nil && c.Remote {
-		return cacheUse{}
+	if c.Remote {
+		return cacheUse{pageCache: c, disabled: true}
 	}
 	return c.use(ctx)
 }
 
-// serve sends the page with a key from the cache. If the cache has no page that may be sent, serve calls read, whose
-// context has the deadline of the request. It caches and sends the page that read returns.
+// serve sends the page with a key from the cache. If the cache has no page that may be sent, serve calls read, and caches
+// and sends the page that read returns.
 func (c cacheUse) serve(to *gin.Context, key pageKey, read func(context.Context) (*encodedPage, error)) error {
 	if c.send(to, key) {
 		return nil
 	}
-	ctx, cancel := context.WithDeadline(to.Request.Context(), stateOf(to).deadline)
-	defer cancel()
 	begun := time.Now()
-	page, err := read(ctx)
+	page, err := read(to.Request.Context())
 	if err != nil {
 		return err
 	}
-	page.read = begun
-	c.set(key, page)
-	writePage(to, page)
+	page.read, page.numbers = begun, c.numbers
+	if !c.disabled && !c.unavailable { // otherwise it is not known which commits the page includes
+		c.metrics.cacheMisses.Inc()
+		c.pages.Set(key, page)
+	}
+	c.writeFresh(to, page)
 	return nil
 }
 
 // send sends the page with a key from the cache. It reports false if the cache has no page that may be sent.
 func (c cacheUse) send(to *gin.Context, key pageKey) bool {
-	if c.pageCache == nil {
+	if c.disabled {
 		return false
 	}
 	page, ok := c.pages.GetIfPresent(key)
@@ -109,12 +110,41 @@ func (c cacheUse) send(to *gin.Context, key pageKey) bool {
 		return false
 	case c.unavailable:
 		return c.sendStale(to, page)
-	case !page.valid(c.added, c.changed):
+	case !c.numbers.Validates(page.numbers, page.grows):
 		return false
 	}
 	c.metrics.cacheHits.Inc()
-	writePage(to, page)
+	c.writeFresh(to, page)
 	return true
+}
+
+// writeFresh sends a page with the position of the changes that it includes: the numbers were read before the page, or have
+// validated it. Counts, and pages that are not compared with numbers, have a position of their own.
+func (c cacheUse) writeFresh(to *gin.Context, page *encodedPage) {
+	position := c.numbers.Position
+	if page.exact || position == 0 {
+		position = page.position
+	}
+	if position != 0 && !c.unavailable {
+		to.Writer.Header()["Changes-Position"] = c.positionHeader(position)
+	}
+	writePage(to, page)
+}
+
+// A positionHeader is the value of the header Changes-Position.
+type positionHeader struct {
+	position int64
+	header   []string
+}
+
+// positionHeader returns the header for a position. Until the next change, all responses share one.
+func (c *pageCache) positionHeader(position int64) []string {
+	last := c.position.Load()
+	if last == nil || last.position != position {
+		last = &positionHeader{position, []string{strconv.FormatInt(position, 10)}}
+		c.position.Store(last)
+	}
+	return last.header
 }
 
 // sendStale sends a page that was fresh at most StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1). It reports
@@ -124,7 +154,7 @@ func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
 		return false
 	}
 	age := time.Since(page.read)
-	if page.valid(c.added, c.changed) {
+	if c.numbers.Validates(page.numbers, page.grows) {
 		age = min(age, time.Since(c.checked))
 	}
 	if age > c.StaleIfUnavailable {
@@ -134,17 +164,4 @@ func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
 	to.Header("Age", strconv.Itoa(int(math.Ceil(age.Seconds()))))
 	page.write(to)
 	return true
-}
-
-// set caches a page that was read after the call of use. It caches no transient page, and nothing while the versions are
-// not known.
-func (c cacheUse) set(key pageKey, page *encodedPage) {
-	if c.pageCache == nil || c.unavailable {
-		return
-	}
-	c.metrics.cacheMisses.Inc()
-	page.added, page.changed = c.added, c.changed
-	if !page.transient {
-		c.pages.Set(key, page)
-	}
 }

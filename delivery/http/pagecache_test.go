@@ -166,7 +166,7 @@ func (o *outage) List(ctx context.Context, q domain.PetQuery) (domain.Page[domai
 	return o.Pets.List(ctx, q)
 }
 
-// The Age of a stale page counts from when it was read. If the versions were checked later, and no commit is known
+// The Age of a stale page counts from when it was read. If the numbers were checked later, and no commit is known
 // to have changed the page, the Age counts from that check.
 func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
@@ -185,11 +185,11 @@ func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 		store := &outage{}
 		s := newTestServer(t, func(o *rest.Options) {
 			store.Pets, o.Pets = o.Pets, store
-			o.StaleIfUnavailable, o.VersionsAge = test.limit, func() time.Duration { return test.checked }
-			versions := o.Versions
-			o.Versions = func(ctx context.Context) (added, changed uint64, err error) {
-				added, changed, err = versions(ctx)
-				return added, changed, cmp.Or(err, store.error())
+			o.StaleIfUnavailable, o.NumbersAge = test.limit, func() time.Duration { return test.checked }
+			numbers := o.Numbers
+			o.Numbers = func(ctx context.Context) (domain.Numbers, error) {
+				latest, err := numbers(ctx)
+				return latest, cmp.Or(err, store.error())
 			}
 		})
 		s.createPets(t, domain.NewPet{Name: "Rex", Status: domain.PetAvailable}, domain.NewPet{Name: "Tom"})
@@ -206,7 +206,7 @@ func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 		s.expect(t, get("/v1/pets?limit=2"), unavailable) // this page is not in memory
 		want, sent := unavailable, "0"                    // stale pages
 		if test.age != "" {
-			want, sent = ok(string(page.body)).withHeader("Age: "+test.age, link, "-ETag"), "2"
+			want, sent = ok(string(page.body)).withHeader("Age: "+test.age, link, "-ETag", "-Changes-Position"), "2"
 		}
 		s.expect(t, get(path, "If-None-Match: *"), want)
 		s.expect(t, get("/v1/pets?after=0&limit=1"), want)

@@ -10,8 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/delivery/internal/binding"
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
 )
 
 // listPetsQuery has the parameters of listPets.
@@ -170,7 +170,9 @@ func (a *API) getPet(c *gin.Context) error {
 			Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with the parameter id",
 		}
 	}
-	return serveRecord(a, c, "pet", domain.CodePetNotFound, a.pets.Get, record.PetOf)
+	return serveRecord(a, c, "pet", domain.CodePetNotFound, func(ctx context.Context, id int64) (domain.Page[domain.Pet], error) {
+		return a.pets.List(ctx, domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}, IDs: []int64{id}})
+	}, record.PetOf)
 }
 
 // updatePet corrects an animal.
@@ -264,7 +266,7 @@ func (a *API) getInventory(c *gin.Context) error {
 		}
 		body, _ := record.InventoryOf(inventory).AppendJSON(nil) // the error is for invalid text, and an Inventory has no text
 		page := newEncodedPage(body, "")
-		page.grows = true
+		page.grows, page.exact, page.position = true, true, inventory.Position
 		return page, nil
 	})
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/delivery/internal/binding"
-	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/record"
 )
 
 // petSeeds returns bodies of POST /v1/pets.

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
@@ -20,17 +19,16 @@ import (
 
 // A requestState is what the middleware and the handlers of a request share.
 type requestState struct {
-	id         [1]string       // the X-Request-Id, as a value of http.Header
-	connection context.Context // the context of net/http, without the deadline
-	deadline   time.Time       // the deadline of the request; its context may not have it (see limitTime)
-	caller     string          // empty before authentication
-	lineage    int64           // the lineage of the API key, 0 for a caller that the host's Authenticator returned
-	required   apikey.Scope    // the scope that the operation requires of an API key
-	deprecated bool            // the operation is getPet
-	records    []int64         // the ids of the records that were created, changed or removed
-	failure    *domain.Error   // the error that was sent, or nil
-	level      zapcore.Level   // the level of the line in the access log
-	stream     bool            // the response is a stream, which ends when the client wants
+	id         [1]string     // the X-Request-Id, as a value of http.Header
+	deadline   time.Time     // the deadline for reading the body, zero without a body
+	caller     string        // empty before authentication
+	lineage    int64         // the lineage of the API key, 0 for a caller that the host's Authenticator returned
+	required   apikey.Scope  // the scope that the operation requires of an API key
+	deprecated bool          // the operation is getPet
+	records    []int64       // the ids of the records that were created, changed or removed
+	failure    *domain.Error // the error that was sent, or nil
+	level      zapcore.Level // the level of the line in the access log
+	stream     bool          // the response is a stream, which ends when the client wants
 }
 
 // scope returns the scope of the caller's idempotency keys. With an API key it is the lineage of the key, so that a
@@ -66,8 +64,9 @@ var (
 func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
-	s := &requestState{connection: c.Request.Context(), deadline: start.Add(a.timeout)}
+	s := &requestState{}
 	if c.Request.ContentLength != 0 {
+		s.deadline = start.Add(a.timeout)
 		a.setReadDeadline(c, s.deadline)
 	}
 	s.id[0] = requestID(c.Request.Header)
@@ -77,16 +76,6 @@ func (a *API) beginRequest(c *gin.Context) {
 	header["X-Content-Type-Options"] = noSniff
 	header["X-Request-Id"] = s.id[:]
 	c.Set(stateKey{}, s)
-	c.Next()
-}
-
-// limitTime gives the context of a request its deadline. An operation whose responses are cached uses limitTime only if
-// even a cached response may wait for a server (API.waits). Otherwise the deadline is set after a cache miss
-// (cacheUse.serve).
-func limitTime(c *gin.Context) {
-	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
-	defer cancel()
-	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }
 
@@ -113,7 +102,7 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 		fields.path = loggedPath(c.Request.URL)
 	}
 	if a.trace != nil {
-		fields.traceID = traceID(s.connection)
+		fields.traceID = traceID(c.Request.Context())
 	}
 	entry.Write(zap.Inline(fields))
 }

@@ -23,35 +23,25 @@ type operation struct {
 	method, path string
 	handler      handler
 	scope        apikey.Scope // the scope that an API key needs
-	kind         kind
+	deprecated   bool         // the operation will be removed
 }
-
-// A kind is a set of flags of an operation.
-type kind int
-
-const (
-	cached     kind = 1 << iota // its responses are cached
-	deprecated                  // the operation will be removed
-
-	plain kind = 0
-)
 
 // operations returns all operations of the API.
 func (a *API) operations() []operation {
 	return []operation{
-		{http.MethodGet, "/pets", a.listPets, apikey.PetsRead, cached},
-		{http.MethodPost, "/pets", a.createPet, apikey.PetsWrite, plain},
-		{http.MethodPost, batchPath, a.createPets, apikey.PetsWrite, plain},
-		{http.MethodGet, "/pets/:petId", a.getPet, apikey.PetsRead, cached | deprecated},
-		{http.MethodPatch, "/pets/:petId", a.updatePet, apikey.PetsWrite, plain},
-		{http.MethodDelete, "/pets/:petId", a.deletePet, apikey.PetsWrite, plain},
-		{http.MethodGet, "/store/inventory", a.getInventory, apikey.PetsRead, cached},
-		{http.MethodGet, "/store/orders", a.listOrders, apikey.OrdersRead, cached},
-		{http.MethodPost, "/store/orders", a.placeOrder, apikey.OrdersWrite, plain},
-		{http.MethodGet, "/store/orders/:orderId", a.getOrder, apikey.OrdersRead, cached},
-		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, apikey.OrdersWrite, plain},
-		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, apikey.OrdersWrite, plain},
-		{http.MethodGet, "/changes", a.listChanges, apikey.ChangesRead, plain},
+		{http.MethodGet, "/pets", a.listPets, apikey.PetsRead, false},
+		{http.MethodPost, "/pets", a.createPet, apikey.PetsWrite, false},
+		{http.MethodPost, batchPath, a.createPets, apikey.PetsWrite, false},
+		{http.MethodGet, "/pets/:petId", a.getPet, apikey.PetsRead, true},
+		{http.MethodPatch, "/pets/:petId", a.updatePet, apikey.PetsWrite, false},
+		{http.MethodDelete, "/pets/:petId", a.deletePet, apikey.PetsWrite, false},
+		{http.MethodGet, "/store/inventory", a.getInventory, apikey.PetsRead, false},
+		{http.MethodGet, "/store/orders", a.listOrders, apikey.OrdersRead, false},
+		{http.MethodPost, "/store/orders", a.placeOrder, apikey.OrdersWrite, false},
+		{http.MethodGet, "/store/orders/:orderId", a.getOrder, apikey.OrdersRead, false},
+		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, apikey.OrdersWrite, false},
+		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, apikey.OrdersWrite, false},
+		{http.MethodGet, "/changes", a.listChanges, apikey.ChangesRead, false},
 	}
 }
 
@@ -68,11 +58,8 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 		}
 		methods[o.path] = append(methods[o.path], served...)
 		handlers := append(slices.Clone(middleware), a.admit(o.scope), a.ginHandler(o.handler))
-		if o.kind&deprecated != 0 {
+		if o.deprecated {
 			handlers = slices.Insert(handlers, 0, deprecate)
-		}
-		if o.kind&cached == 0 || a.waits {
-			handlers = slices.Insert(handlers, 0, limitTime)
 		}
 		r.Match(served, o.path, handlers...)
 	}

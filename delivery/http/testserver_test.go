@@ -160,13 +160,15 @@ type callingPets struct {
 	call func(context.Context) error
 }
 
-func (p callingPets) Get(ctx context.Context, _ int64) (domain.Pet, error) {
-	return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, p.call(ctx)
+func (p callingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	if q.IDs == nil {
+		return p.Pets.List(ctx, q)
+	}
+	return domain.Page[domain.Pet]{Items: []domain.Pet{{ID: 1, Name: "Rex", CategoryID: 7}}}, p.call(ctx)
 }
 
 func (p callingPets) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
-	pet, err := p.Get(ctx, 1)
-	return pet, false, err
+	return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, false, p.call(ctx)
 }
 
 // untilDone is a call that blocks until the context of its request ends.
@@ -189,9 +191,7 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	s.store = store
 	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
-	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now, 0)
-	_, err = s.changes.Begin(context.Background())
-	check(t, err)
+	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now)
 	s.key = newKey(t, s.keys, "")
 	return s
 }
@@ -212,7 +212,7 @@ func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 		Pets:   usecase.NewPets(s.store, s.store.Pets()),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
 		Keys:   s.keys, Changes: s.changes,
-		Now: s.clock.now, Logger: s.logger, Metrics: s.metrics, Versions: s.store.Versions, CacheBytes: 1 << 20,
+		Now: s.clock.now, Logger: s.logger, Metrics: s.metrics, Numbers: s.store.Numbers, CacheBytes: 1 << 20,
 	}
 	for _, option := range options {
 		option(&o)

@@ -21,7 +21,7 @@ import (
 
 // generate returns the OpenAPI document for the repository at root. The result depends only on the source files.
 func generate(root string) ([]byte, error) {
-	dirs := []string{filepath.Join(root, "delivery/http"), filepath.Join(root, "delivery/internal/record"), filepath.Join(root, "domain")}
+	dirs := []string{filepath.Join(root, "delivery/http"), filepath.Join(root, "internal/record"), filepath.Join(root, "domain")}
 	handlers, err := checkAnnotations(dirs[0])
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 	t.Parallel()
 	const (
 		pets, orders, doc, errorsFile = "delivery/http/pets.go", "delivery/http/orders.go", "delivery/http/doc.go", "delivery/http/errors.go"
-		record, overlayFile           = "delivery/internal/record/record.go", "docs/generate/overlay.yaml"
+		record, overlayFile           = "internal/record/record.go", "docs/generate/overlay.yaml"
 	)
 	for name, c := range map[string]struct{ file, old, replacement, want string }{
 		"unknown code": {file: pets, old: `"pet_not_found"`, replacement: `"no_pet"`, want: "not in the list of codes"},
@@ -145,7 +145,7 @@ func TestRunRejectsWrongDirectory(t *testing.T) {
 func copySources(t *testing.T, file, old, replacement string) string {
 	t.Helper()
 	root := t.TempDir()
-	for _, folder := range []string{"docs/generate", "delivery/http", "delivery/internal/record", "domain"} {
+	for _, folder := range []string{"docs/generate", "delivery/http", "internal/record", "domain"} {
 		if err := os.CopyFS(filepath.Join(root, folder), os.DirFS("../../"+folder)); err != nil {
 			t.Fatal(err)
 		}

@@ -36,15 +36,10 @@ type PetRepository interface {
 	PetReader
 	// Create adds animals, and returns them in the same order. Their ids ascend in this order.
 	Create(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
-	// ChangeStatusIf sets the status of the animal to the value of to if its current status is one of from. It reports
-	// whether it changed the animal.
-	ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error)
-	// Replace replaces the animal with the id of from by to if the stored animal equals from. It reports whether it
-	// replaced the animal.
-	Replace(ctx context.Context, from, to domain.Pet) (bool, error)
-	// Remove deletes the animal with the id of pet if the stored animal equals pet. It reports whether it deleted the
-	// animal.
-	Remove(ctx context.Context, pet domain.Pet) (bool, error)
+	// Update replaces the animal before, which the transaction has read, by after, which has the same id.
+	Update(ctx context.Context, before, after domain.Pet) error
+	// Remove deletes an animal that the transaction has read.
+	Remove(ctx context.Context, pet domain.Pet) error
 }
 
 // An OrderReader reads the orders.
@@ -64,44 +59,33 @@ type OrderReader interface {
 // An OrderRepository changes the orders.
 type OrderRepository interface {
 	OrderReader
-	// Create places an order. It returns an ErrConflict (pet_not_available) while the
-	// animal has another order that is not cancelled.
+	// Create places an order for an animal that has no other order that is not cancelled.
 	Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error)
-	// ChangeStatusIf sets the status of the order to the value of to if its current status is from. It reports whether it
-	// changed the order. It sets UpdatedAt to at, unless UpdatedAt is later.
-	ChangeStatusIf(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error)
+	// End sets the status and UpdatedAt of an order that the transaction has read as placed.
+	End(ctx context.Context, order domain.Order) error
 }
 
-// A ChangeReader reads the changes of animals and orders.
+// A ChangeReader reads the changes of animals and orders. Each transaction records its changes.
 type ChangeReader interface {
 	// List returns the changes after the position page.After, ascending by Seq. With After 0 it begins with the oldest
 	// change that is kept. It returns an ErrExpired (changes_expired) if a change after the position has been removed, or
-	// if the position is after the latest change. It returns an ErrUnavailable if changes are not recorded.
+	// if the store has never given out the position.
 	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
-	// Recording returns which changes are kept, and whether changes are recorded.
-	Recording(ctx context.Context) (domain.Recording, error)
+	// Latest returns the position of the latest change.
+	Latest(ctx context.Context) (int64, error)
 	// Count returns the number of changes that are kept.
 	Count(ctx context.Context) (int64, error)
 	// Each is PetReader.Each for changes.
-	Each(ctx context.Context, fn func(domain.Change) error) error
+	Each(ctx context.Context, fn func(domain.RecordedChange) error) error
 }
 
-// A ChangeRepository begins and ends the recording of changes. While changes are recorded, triggers of the database
-// record each change.
+// A ChangeRepository removes old changes.
 type ChangeRepository interface {
 	ChangeReader
-	// Begin begins to record changes, unless they are already recorded. It first deletes the changes of an earlier
-	// recording in batches: while changes are left, it deletes one batch and returns true; call it again. The new
-	// positions are greater than all earlier positions, and greater than the time at, in microseconds since 1970. A
-	// random number is added, so that a store and a restored backup of it do not use the same positions.
-	Begin(ctx context.Context, at time.Time) (bool, error)
 	// RemoveOld deletes a batch of the oldest changes if the last change of the batch is older than from, or newer than
 	// to, which means that the clock was wrong. RemoveOld keeps the last 1,000 changes. If it deletes a batch, it returns
 	// true; call it again.
 	RemoveOld(ctx context.Context, from, to time.Time) (bool, error)
-	// End ends the recording of changes, and deletes a batch of the oldest changes. If changes are left, it returns true;
-	// call it again.
-	End(ctx context.Context) (bool, error)
 }
 
 // A KeyReader reads the API keys.
@@ -147,8 +131,7 @@ type Claim struct {
 	Fingerprint Fingerprint
 }
 
-// An Outcome is what the store knows of a claimed key: the fingerprint of the request and its result as JSON, or
-// nil while there is no result.
+// An Outcome is what the store knows of a claimed key: the fingerprint of the request and its result as JSON.
 type Outcome struct {
 	Fingerprint Fingerprint
 	Result      []byte

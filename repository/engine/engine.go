@@ -62,8 +62,8 @@ type Schema struct {
 
 // Tables are the names of the tables of a store, of all engines together, as a list for the operator IN of
 // SQL. The database may have tables of other programs with other names.
-const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pet_counts', 'pet_totals', 'pets',
-	'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
+const Tables = `('api_keys', 'categories', 'changes', 'idempotency_keys', 'imports', 'orders', 'pets', 'petstore_schema_version',
+	'store', 'store_file', 'unfinished_copy')`
 
 // OtherTableError returns the error for a database in which another program has a table with a name of
 // Tables.
@@ -71,13 +71,21 @@ func OtherTableError(table string) error {
 	return fmt.Errorf("another program has a table %s in it, and a store needs one of that name: use another file or schema", table)
 }
 
-// SchemaVersion is the number of the newest migration of each engine.
-const SchemaVersion = 8
+// The numbers of the first and of the newest migration of each engine.
+const (
+	FirstSchemaVersion = 100
+	SchemaVersion      = 100
+)
 
-// CheckSchemaVersion returns an error for a schema that is newer than this program supports. For an older
-// schema it returns an error unless migrate is set. The error ends with the remedy.
+// ErrEarlySchema is the error for the store of a program before version 1.0.0, whose migrations had lesser numbers.
+var ErrEarlySchema = errors.New("a petstore before version 1.0.0 has made the store, and there is no migration: use a new store")
+
+// CheckSchemaVersion returns an error for a schema that is newer than this program supports, or an ErrEarlySchema. For any
+// other older schema it returns an error unless migrate is set. The error ends with the remedy.
 func CheckSchemaVersion(current int64, migrate bool) error {
 	switch {
+	case current > 0 && current < FirstSchemaVersion:
+		return ErrEarlySchema
 	case current > SchemaVersion:
 		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, SchemaVersion)
 	case current < SchemaVersion && !migrate:
@@ -87,37 +95,26 @@ func CheckSchemaVersion(current int64, migrate bool) error {
 }
 
 // A Database is an open database. It is safe for concurrent use, with two limits. Only one goroutine at a
-// time may call Begin and the methods of a Tx. Only one goroutine at a time may call PollChanges; another
-// one may have a transaction meanwhile.
+// time may call Begin and the methods of a Tx. Only one goroutine at a time may call Poll; another one may have
+// a transaction meanwhile.
 type Database interface {
 	// Dialector returns GORM's dialector on a connection pool.
 	Dialector(pool gorm.ConnPool) gorm.Dialector
-	// Readers returns the pool of read-only connections.
+	// Readers returns the pool of read-only connections. It has one connection more than Options.MaxOpenConns.
 	Readers() gorm.ConnPool
-	// ReadContext returns the context for a query of a request with ctx. The query continues when the
-	// client disconnects. The CancelFunc may interrupt it.
-	ReadContext(ctx context.Context) (context.Context, context.CancelFunc)
+	// ReadContext returns the context for a query of a request with ctx, which ends after timeout. The query
+	// continues when the client disconnects. The CancelFunc may interrupt it.
+	ReadContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
 	// Begin begins a transaction. Until it ends, no other connection and no other process can write. Begin
 	// waits for other writers, for a limited time and until the deadline of ctx.
 	Begin(ctx context.Context) (Tx, error)
-	// PollChanges returns the kinds of changes that other processes have committed since the last call. An
-	// engine that cannot tell the kinds apart, or does not know whether there were changes, returns
-	// AllChanges.
-	PollChanges(ctx context.Context) (Changes, error)
-	// PollInterval returns how long a cache may rely on a result of PollChanges. PollChanges itself may
-	// miss commits that are not older than a PollInterval. If PollInterval is zero, PollChanges is called
-	// before each use of a cache. It then misses no commit, and also returns the changes of this process.
+	// Poll returns the latest committed numbers. It reports true if commits since the last call may not be in
+	// the numbers, for example because another program made them or the server is another one.
+	Poll(ctx context.Context) (Numbers, bool, error)
+	// PollInterval returns how long a cache may rely on a result of Poll. Poll itself may miss commits that are
+	// not older than a PollInterval. If PollInterval is zero, each query takes a round trip to a server: Poll is
+	// called before each use of a cache and misses no commit.
 	PollInterval() time.Duration
-	// Select returns the query for a request with ids, and its arguments, one for each ? of the query. The
-	// query of a page reads only the first rows of each status, through an index that has them in the order
-	// of the page.
-	Select(rows Rows, ids []int64) (query string, args []any)
-	// InsertPets inserts rows and sets their ids. The ids increase in the order of the rows.
-	InsertPets(ctx context.Context, tx gorm.ConnPool, pets []Pet) error
-	// FindClaims returns the claim for each of keys, found by Caller and Value, or nil if there is none.
-	FindClaims(ctx context.Context, tx gorm.ConnPool, keys []Claim) ([]*Claim, error)
-	// InsertClaims inserts rows. A row replaces a row with the same Caller and Value.
-	InsertClaims(ctx context.Context, tx gorm.ConnPool, claims []Claim) error
 	// Check returns an error if a commit could be lost, for example because the file of the database was
 	// replaced.
 	Check(ctx context.Context) error
@@ -127,10 +124,6 @@ type Database interface {
 	// Failure returns what failed if the database caused err. The same statement may then succeed later. For
 	// any other error it returns "".
 	Failure(err error) Failure
-	// LastID returns the greatest id that a row of a table has ever had, or zero. It reads from pool.
-	LastID(ctx context.Context, pool gorm.ConnPool, table string) (int64, error)
-	// SetLastID makes new rows of a table get ids greater than id. It writes in tx.
-	SetLastID(ctx context.Context, tx Tx, table string, id int64) error
 	// Schema returns the schema that Open found or created.
 	Schema() Schema
 	// Pools returns the connection pools by name, for metrics.
@@ -142,26 +135,27 @@ type Database interface {
 // A Tx is a transaction on the connection that writes.
 type Tx interface {
 	gorm.ConnPool
+	// Numbers returns the numbers that Begin has read. No other transaction can change them.
+	Numbers() Numbers
+	// Queue runs a statement that writes, with the placeholders $1, $2 … in this order. An engine on which each
+	// statement takes a round trip may send it with the next query or with the commit, which then returns its error.
+	Queue(statement string, args ...any) error
 	// Active returns an error if the database has rolled back the transaction by itself.
 	Active() error
-	// Failed reports whether a failed statement has aborted the transaction, so that it can only be rolled
-	// back, completely or to a savepoint.
+	// Failed reports whether a failed statement has aborted the transaction, so that it can only be rolled back.
 	Failed() bool
-	// Commit returns nil if the transaction is durable. After an error, it may or may not be durable.
-	// changes are the changes of the transaction. An engine may store them for PollChanges in other
-	// processes.
-	Commit(changes Changes) error
+	// Commit returns nil if the transaction is durable. A NotCommittedError means that it was rolled back because
+	// of a statement. After any other error, the transaction may or may not be durable.
+	Commit() error
 	// Rollback rolls back the transaction. After Commit it does nothing.
 	Rollback() error
 }
 
-// Changes are the kinds of changes that transactions have committed. They tell caches which entries are
-// stale.
-type Changes struct {
-	Added   bool // rows were inserted that lists contain
-	Changed bool // rows were updated or deleted that lists contain
-	Keys    bool // API keys were inserted or revoked
-}
+// A NotCommittedError is the error of a statement that Tx.Commit has run, and that rolled back the transaction.
+type NotCommittedError struct{ Err error }
 
-// AllChanges are all kinds of change.
-var AllChanges = Changes{Added: true, Changed: true, Keys: true}
+// Error returns the text of Err.
+func (e NotCommittedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e NotCommittedError) Unwrap() error { return e.Err }

@@ -29,8 +29,6 @@ const (
 	exclusiveTimeout = time.Second
 	// txTimeout is how long a transaction may take, including its wait for the lock.
 	txTimeout = 10 * time.Second
-	// checkTimeout is how long PollChanges may take.
-	checkTimeout = 5 * time.Second
 	// idleTxTimeout is how long the server keeps the lock of a transaction while its process sends no
 	// statement, for example because its machine is suspended.
 	idleTxTimeout = 2 * time.Second
@@ -107,7 +105,7 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	return openPool(writer, 1, stdlib.OptionAfterConnect(lock))
 }
 
-// openChecker returns the pool of the connection of PollChanges. The connection is not pinged after a
+// openChecker returns the pool of the connection of Poll. The connection is not pinged after a
 // pause, because a lost connection is replaced anyway.
 func openChecker(config *pgx.ConnConfig) *sql.DB {
 	checker := config.Copy()
@@ -198,7 +196,7 @@ func (r *readers) QueryContext(ctx context.Context, statement string, args ...an
 // open, either shared or exclusive. While a process has the exclusive lock, no other process can write, not
 // even one that has been idle for long. The key is made of "pets" in ASCII and the oid of a table, because
 // advisory locks are per database, and a database may have several stores.
-const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"
+const lockKey = "(1885697139::bigint << 32) | 'store'::regclass::oid::bigint"
 
 // lockStore returns a stdlib.OptionAfterConnect that takes the lock with a statement. If another connection
 // keeps the lock for too long, it returns errHeld.

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -53,8 +54,8 @@ type database struct {
 
 	requireSynchronous bool
 
-	observed observed
-	epoch    atomic.Uint64 // incremented when PollChanges has connected again
+	polled polled
+	epoch  atomic.Uint64 // incremented when Poll has connected again
 }
 
 func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err error) {
@@ -73,17 +74,11 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 	}
 	d.writer, d.checker = openWriter(config, d.notices, o.Exclusive), openChecker(config)
 	if d.readers = (&readers{d.writer, 1}); !o.Exclusive {
-		d.readers = openReaders(config, o.MaxOpenConns, &d.epoch)
+		d.readers = openReaders(config, o.MaxOpenConns+1, &d.epoch)
 	}
 	var pets int
-	var sequences bool // InsertPets calls nextval; an identity column alone would need no privilege
-	err = d.readers.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first),
-		has_sequence_privilege(pg_get_serial_sequence('pets', 'id'), 'USAGE')`).Scan(&pets, &sequences)
-	if err != nil {
+	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first").Scan(&pets); err != nil {
 		return nil, err
-	}
-	if !sequences {
-		return nil, errors.New("permission denied for the sequences: grant the user USAGE on all sequences in the schema")
 	}
 	tx, err := d.begin(ctx) // this user may have no permission to write
 	if errors.Is(err, errNotSynchronous) {
@@ -101,24 +96,10 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 
 func (d *database) Readers() gorm.ConnPool { return d.readers }
 
-// ReadContext implements engine.Database. The deadline of the request ends the query. When the client
-// disconnects, the query continues, because pgx closes the connection of an interrupted query.
-func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	if deadline, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	}
-	return context.WithCancel(context.WithoutCancel(ctx))
-}
-
-func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
-	err = pool.QueryRowContext(ctx, "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'id')), 0)", table).Scan(&id)
-	return id, err
-}
-
-// SetLastID implements engine.Database. A rollback does not undo it.
-func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
-	_, err := tx.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2 > 0)", table, id)
-	return err
+// ReadContext implements engine.Database. The timeout ends the query. When the client disconnects, the query continues,
+// because pgx closes the connection of an interrupted query.
+func (d *database) ReadContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
 }
 
 // Check implements engine.Database. The server does not acknowledge a commit that it could lose itself, so

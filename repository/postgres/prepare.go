@@ -73,19 +73,21 @@ func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, e
 func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var schema sql.NullString
 	var table string // a table with a name of a store, except the table that goose creates first
-	var ours int
-	// One statement sees all or nothing of a store that another process creates. pets_id_seq is checked,
-	// too, because InsertPets would use a sequence of another program.
+	var ours, early int
+	// One statement sees all or nothing of a store that another process creates.
 	err := pool.QueryRowContext(ctx, `SELECT current_schema(), coalesce(min(relname), ''),
+		count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'store') AND relkind = 'r'),
 		count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions') AND relkind = 'r')
 		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
-		AND (relname IN `+engine.Tables+` AND relname <> 'petstore_schema_version' OR relname = 'pets_id_seq')`).
-		Scan(&schema, &table, &ours)
+		AND (relname IN `+engine.Tables+` AND relname <> 'petstore_schema_version' OR relname = 'versions')`).
+		Scan(&schema, &table, &ours, &early)
 	switch {
 	case err != nil:
 		return false, err
 	case !schema.Valid:
 		return false, errors.New("the search_path has no schema that exists: create the schema")
+	case early == 3:
+		return false, engine.ErrEarlySchema
 	case table != "" && ours < 3:
 		return false, fmt.Errorf("the schema %s: %w", schema.String, engine.OtherTableError(table))
 	}
@@ -106,7 +108,7 @@ func otherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 // schema that is newer than this program supports. Processes that start at the same time wait for each other.
 func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
 	if exists {
-		version, err := schemaversion.Read(ctx, pool, goose.DialectPostgres)
+		version, err := schemaversion.Read(ctx, pool)
 		schema.Version, schema.Previous = version.Int64, version.Int64
 		if err != nil || schema.Version == engine.SchemaVersion {
 			return schema, err
@@ -115,18 +117,13 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema en
 	if err := engine.CheckSchemaVersion(schema.Version, allowed); err != nil {
 		return schema, err
 	}
-	if exists {
-		if err := schemaversion.TakeOver(ctx, pool, goose.DialectPostgres); err != nil {
-			return schema, err
-		}
-	}
 	provider, err := newProvider(pool)
 	if err != nil {
 		return schema, err
 	}
 	applied, err := provider.Up(ctx)
 	for _, migration := range applied {
-		schema.Created = schema.Created || migration.Source.Version == 1
+		schema.Created = schema.Created || migration.Source.Version == engine.FirstSchemaVersion
 	}
 	if err != nil {
 		return schema, err

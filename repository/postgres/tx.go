@@ -24,11 +24,12 @@ type tx struct {
 	database *database
 	ctx      context.Context // the context of all statements; it ends after txTimeout
 	cancel   context.CancelFunc
-	before   versions // the versions at the start of the transaction
+	numbers  engine.Numbers
+	queued   *pgx.Batch // statements that are sent with the next query or with the commit, nil if there are none
 	ended    bool
 }
 
-// Begin implements engine.Database. It locks the row of versions, which each transaction of each process
+// Begin implements engine.Database. It locks the row of the table store, which each transaction of each process
 // locks first. If the connection was lost, it connects again.
 func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	whole, cancel := context.WithTimeout(context.Background(), txTimeout)
@@ -57,7 +58,9 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	t := &tx{Conn: conn, database: d, ctx: ctx}
 	statements, standbys := &pgx.Batch{}, "unknown" // empty if the server says that commits wait for no standby
 	statements.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	statements.Queue(selectVersions + " FOR UPDATE").QueryRow(t.before.scan)
+	statements.Queue("SELECT " + engine.NumbersColumns + " FROM store FOR UPDATE").QueryRow(func(row pgx.Row) error {
+		return row.Scan(t.numbers.Fields()...)
+	})
 	if d.requireSynchronous {
 		statements.Queue("SHOW synchronous_standby_names").QueryRow(func(row pgx.Row) error { return row.Scan(&standbys) })
 	}
@@ -71,19 +74,51 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	return t, nil
 }
 
+// Numbers implements engine.Tx.
+func (t *tx) Numbers() engine.Numbers { return t.numbers }
+
+// Queue implements engine.Tx.
+func (t *tx) Queue(statement string, args ...any) error {
+	if t.ended {
+		return sql.ErrConnDone
+	}
+	if t.queued == nil {
+		t.queued = &pgx.Batch{}
+	}
+	t.queued.Queue(statement, args...)
+	return nil
+}
+
+// flush sends the queued statements.
+func (t *tx) flush() error {
+	queued := t.queued
+	if t.queued = nil; queued == nil {
+		return nil
+	}
+	return t.run(queued)
+}
+
 // ExecContext implements gorm.ConnPool. The statement is cancelled txTimeout after Begin, not when its
 // context ends.
 func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (sql.Result, error) {
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
 	return t.Conn.ExecContext(t.ctx, statement, args...)
 }
 
 // QueryContext implements gorm.ConnPool.
 func (t *tx) QueryContext(_ context.Context, statement string, args ...any) (*sql.Rows, error) {
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
 	return t.Conn.QueryContext(t.ctx, statement, args...)
 }
 
-// QueryRowContext implements gorm.ConnPool.
+// QueryRowContext implements gorm.ConnPool. If a queued statement fails, the row has the error that the transaction has
+// failed.
 func (t *tx) QueryRowContext(_ context.Context, statement string, args ...any) *sql.Row {
+	_ = t.flush()
 	return t.Conn.QueryRowContext(t.ctx, statement, args...)
 }
 
@@ -109,13 +144,16 @@ func (t *tx) status() (status byte) {
 	return status
 }
 
-// Commit implements engine.Tx. It also increases the numbers in versions for the changes.
-func (t *tx) Commit(changes engine.Changes) error {
-	statements := &pgx.Batch{}
-	if after := t.before.plus(changes); after != t.before {
-		statements.Queue("UPDATE versions SET added = $1, changed = $2, keys = $3", after.added, after.changed, after.keys)
+// Commit implements engine.Tx. An error of a statement is a NotCommittedError if the server has answered with it: then it
+// has skipped COMMIT, too.
+func (t *tx) Commit() error {
+	statements := t.queued
+	if t.queued = nil; statements == nil {
+		statements = &pgx.Batch{}
 	}
+	committing := false
 	statements.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		committing = true
 		if tag.String() != "COMMIT" {
 			return errNotCommitted
 		}
@@ -123,6 +161,9 @@ func (t *tx) Commit(changes engine.Changes) error {
 	})
 	t.database.notices.reset()
 	err := t.run(statements)
+	if _, answered := errors.AsType[*pgconn.PgError](err); answered && !committing && t.status() == 'E' {
+		return engine.NotCommittedError{Err: errors.Join(err, t.Rollback())}
+	}
 	// The server sends a warning, for example, when the wait for a synchronous standby was cancelled.
 	if err = errors.Join(err, t.database.notices.err()); err != nil {
 		t.discard()
@@ -135,6 +176,7 @@ func (t *tx) Rollback() error {
 	if t.ended {
 		return nil
 	}
+	t.queued = nil
 	statements := &pgx.Batch{}
 	statements.Queue("ROLLBACK")
 	if err := t.run(statements); err != nil {

@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -72,7 +71,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		}
 	}})
 	// The table gets larger than a file of the WAL (16 MiB), so the limit does not affect the WAL.
-	execute(t, dsn, "INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)")
+	execute(t, dsn, "INSERT INTO pets (id, name, category_id) SELECT n, repeat('x', 200), 1 FROM generate_series(1, 100000) AS n; UPDATE store SET last_pet = 100000")
 	limitFiles := func(size string) { // the server runs prlimit as its own user
 		for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {
 			execute(t, dsn, "COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")
@@ -101,14 +100,17 @@ func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{})
 	check(t, err)
 	defer func() { _ = database.Close() }()
-	for _, changes := range []engine.Changes{{}, engine.AllChanges} {
+	for _, queued := range []bool{false, true} {
 		tx, err := database.Begin(t.Context())
 		check(t, err)
 		if _, err := tx.ExecContext(t.Context(), "SELECT 1 / 0"); err == nil {
 			t.Fatal("got no error of a division by zero")
 		}
-		if err := tx.Commit(changes); err == nil {
-			t.Errorf("%+v: got no error of a COMMIT that rolled back", changes)
+		if queued {
+			check(t, tx.Queue("UPDATE store SET position = position + 1"))
+		}
+		if err := tx.Commit(); err == nil {
+			t.Errorf("queued %t: got no error of a COMMIT that rolled back", queued)
 		}
 	}
 }
@@ -121,18 +123,50 @@ func TestTransactionsRunInEachModeOfPGX(t *testing.T) {
 		database, err := postgres.New(dsn).Open(t.Context(), engine.Options{})
 		check(t, err)
 		for range 2 { // the second transaction uses the statements that the first one has prepared
-			before, err := database.PollChanges(t.Context())
+			before, _, err := database.Poll(t.Context())
 			check(t, err)
 			tx, err := database.Begin(t.Context())
 			check(t, err)
-			check(t, tx.Commit(engine.Changes{Added: true}))
-			after, err := database.PollChanges(t.Context())
-			testkit.Equal(t, fmt.Sprintf("%s: the changes after %+v", mode, before), engine.Changes{Added: true}, after, err)
+			check(t, tx.Queue("UPDATE store SET position = position + $1", int64(2)))
+			check(t, tx.Commit())
+			after, others, err := database.Poll(t.Context())
+			testkit.Equal(t, mode+": the position", before.Position+2, after.Position, err)
+			testkit.Equal(t, mode+": whether there may be other commits", false, others)
 			tx, err = database.Begin(t.Context())
 			check(t, err)
-			_, err = tx.ExecContext(t.Context(), "DELETE FROM versions")
+			_, err = tx.ExecContext(t.Context(), "DELETE FROM store")
 			testkit.Equal(t, mode+": Rollback", nil, tx.Rollback(), err)
 		}
 		check(t, database.Close())
+	}
+}
+
+// The error of a queued statement is returned by the next statement, or by Commit, and nothing is stored.
+func TestQueuedStatementThatFailsRollsBack(t *testing.T) {
+	t.Parallel()
+	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{})
+	check(t, err)
+	defer func() { _ = database.Close() }()
+	const insert = "INSERT INTO pets (id, name, category_id) VALUES ($1, $2, 1)"
+	for range 2 { // a connection is used again
+		for _, flushed := range []bool{false, true} {
+			tx, err := database.Begin(t.Context())
+			check(t, err)
+			check(t, tx.Queue(insert, int64(1), "Rex"))
+			check(t, tx.Queue(insert, int64(2), ""))
+			if flushed {
+				if _, err := tx.ExecContext(t.Context(), "SELECT 1"); err == nil {
+					t.Error("the next statement has no error")
+				}
+			}
+			err = tx.Commit()
+			if _, ok := errors.AsType[engine.NotCommittedError](err); err == nil || !flushed && !ok {
+				t.Errorf("Commit returned %v, want a NotCommittedError", err)
+			}
+			_ = tx.Rollback()
+			var pets int
+			err = database.Readers().QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets)
+			testkit.Equal(t, "the number of animals", 0, pets, err)
+		}
 	}
 }

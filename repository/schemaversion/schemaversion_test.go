@@ -2,7 +2,6 @@ package schemaversion_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -18,12 +17,6 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
-
-// newest is the query of earlier programs for the version. They recorded it in goose_db_version.
-const newest = "SELECT max(version_id) FROM goose_db_version"
-
-// toState5 are statements that give a store of version 5 the tables of an earlier program.
-const toState5 = `ALTER TABLE petstore_schema_version RENAME TO goose_db_version; DELETE FROM goose_db_version WHERE version_id > 5;`
 
 // migrate runs the migrations of a host and returns their numbers. Each migration creates a table.
 func migrate(t *testing.T, d enginetest.Database, names ...string) (applied []int64, err error) {
@@ -75,62 +68,24 @@ func TestHostMayHaveItsTablesBesideThoseOfAStoreInEachOrder(t *testing.T) {
 	})
 }
 
-func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
+// A store of a program before version 1.0.0 is refused unchanged.
+func TestEarlyStoreIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		before, after []string // the migrations of the host, before and after Open
-		want          []int64  // the migrations that goose runs after Open
-		error         string
-		others        string
-	}{
-		"without a host":    {},
-		"a later host":      {after: []string{"20240101000000_bills"}, want: []int64{20240101000000}},
-		"its first numbers": {after: []string{"1_visits", "20240101000000_bills"}, error: "detected 1 missing (out-of-order) migration"},
-		"a host":            {before: []string{"20240101000000_bills"}, after: []string{"20240101000000_bills"}, others: "bills"},
-		"one that was skipped": {
-			before: []string{"1_visits", "6_bills"},
-			after:  []string{"1_visits", "6_bills"},
-			error:  "detected 1 missing (out-of-order) migration",
-			others: "bills",
-		},
+	for name, early := range map[string]string{
+		"its version": "UPDATE petstore_schema_version SET version_id = 8 WHERE version_id > 0",
+		"its tables":  "ALTER TABLE store RENAME TO versions; UPDATE petstore_schema_version SET version_id = 8 WHERE version_id > 0",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := enginetest.NewEmpty(t)
-			wantStore(t, d, engine.Schema{Version: engine.SchemaVersion, Created: true})
-			d.DownTo(t, 5)
-			db := d.Connect(t)
-			_, err := db.ExecContext(t.Context(), toState5)
-			testkit.Check(t, err)
-			if test.before != nil {
-				_, err = migrate(t, d, test.before...)
-				testkit.Check(t, err)
+			d := enginetest.New(t)
+			d.Execute(t, early)
+			for _, noMigration := range []bool{false, true} {
+				_, err := repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: noMigration}})
+				testkit.WantMessage(t, "Open", err, engine.ErrEarlySchema.Error())
 			}
-			_, err = repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: true}})
-			want := fmt.Sprintf("the store has 5, this program needs %d: run petstore migrate up", engine.SchemaVersion)
-			testkit.WantMessage(t, "Open without a migration", err, want)
-			testkit.Concurrently(t, 4, func(int) (bool, error) {
-				store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
-				if err != nil {
-					return false, err
-				}
-				return false, store.Close()
-			})
-			wantStore(t, d, engine.Schema{Version: engine.SchemaVersion, Previous: engine.SchemaVersion, OtherTables: test.others})
 			var version int64
-			err = db.QueryRowContext(t.Context(), newest).Scan(&version)
-			if err != nil || version <= 5 {
-				t.Errorf("a program of before reads the version %d and %v, want one that it does not support", version, err)
-			}
-			if test.after == nil {
-				return
-			}
-			applied, err := migrate(t, d, test.after...)
-			if test.error != "" {
-				testkit.WantMessage(t, "the host's goose", err, test.error)
-				err = nil
-			}
-			testkit.Equal(t, "the migrations of the host", test.want, applied, err)
+			err := d.Connect(t).QueryRowContext(t.Context(), "SELECT max(version_id) FROM petstore_schema_version").Scan(&version)
+			testkit.Equal(t, "the version afterwards", int64(8), version, err)
 		})
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
+	"example.com/petstore/internal/batch"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sharedquery"
 )
@@ -16,7 +18,7 @@ import (
 var (
 	errOwn    = errors.New("the function failed")
 	errTaken  = errors.New("another write has inserted the row")
-	errExited = errors.New("the function called runtime.Goexit")
+	errExited = errors.New("the goroutine of the caller ended")
 )
 
 // A write is a call of groupcommit.Queue.Do or Create.
@@ -31,7 +33,8 @@ type write struct {
 		end     string
 	}
 	times struct{ called, canceled, started, returned time.Duration }
-	err   error // the error of Do or Create
+	err   error // the error of Do or Create, or its panic
+	runs  int   // how often the function or the creation ran
 
 	// The result of the last run of the function or of the creation.
 	in       *tx
@@ -82,7 +85,7 @@ func (w *write) do(d draws) {
 		}
 		w.process.returns = nil
 	}()
-	w.err = errExited // replaced if the call returns
+	w.err = errExited // replaced if the call returns or panics
 	if w.plan.creates {
 		w.err = w.process.queue.Create(ctx, w)
 	} else {
@@ -114,6 +117,7 @@ func (r repositories) mark(kind int) {
 // run, also after a panic or runtime.Goexit.
 func (w *write) begin(r repositories) (ended func(error)) {
 	w.in, w.inserted, w.earlier = r.Tx.Tx.(*tx), nil, false
+	w.runs++
 	w.times.started = cmp.Or(w.times.started, now())
 	return func(err error) {
 		if w.failure = err; err != nil {
@@ -180,6 +184,7 @@ func (w *write) run(ctx context.Context, r repositories) (err error) {
 	case "panics":
 		panic(err)
 	case "exits":
+		w.process.exits = true
 		runtime.Goexit()
 	}
 	return err
@@ -190,9 +195,12 @@ func (s *simulation) checkWrites() {
 	rows, last := map[*write]int{}, map[*process]row{}
 	for _, r := range s.rows {
 		rows[r.by]++
+		if r.by.err == nil && r.committed > r.by.times.returned {
+			s.violated(fmt.Sprintf("success before the commit: %v", r.by))
+		}
 		p := r.by.process
 		before, ok := last[p]
-		if ok && r.by.times.called < before.by.times.called && r.in != before.in {
+		if ok && r.by.times.called < before.by.times.called && r.in != before.in && r.by.runs == 1 {
 			s.violated(fmt.Sprintf("out of order: %v\n%v", before.by, r.by))
 		}
 		last[p] = r
@@ -211,6 +219,10 @@ func (s *simulation) checkWrites() {
 	}
 }
 
+// maxConflicts is how often a batch runs again after a conflict. Otherwise a write runs at most twice together with
+// others, and then alone.
+const maxConflicts = 3
+
 // check returns the rules for a write, and for each whether the write violates it. rows is the number of
 // its rows that are committed.
 func (w *write) check(rows int) map[string]bool {
@@ -219,22 +231,26 @@ func (w *write) check(rows int) map[string]bool {
 	unknown, isUnknown := errors.AsType[unknownOutcome](w.err)
 	f, isFault := errors.AsType[fault](w.err)
 	ofFunction, taken := errors.Is(w.err, errOwn), errors.Is(w.err, errTaken) || w.err == nil && w.earlier
-	exited := w.plan.end == "exits" && errors.Is(w.err, errExited)
+	_, isPanic := errors.AsType[*groupcommit.Panic](w.err)
+	exited := errors.Is(w.err, errExited) // also the goroutine of a leader, if a function of another call exits
+	exits := w.plan.end == "exits" && isPanic && strings.Contains(w.err.Error(), "called runtime.Goexit")
 	duplicate := w.plan.creates && !w.plan.claims && errors.Is(w.err, errDuplicate)
 	// A transaction with the function may have begun before the queue noticed that the context had ended.
 	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled })
 	canceled := errors.Is(w.err, context.Canceled) && times.started == 0 && times.canceled > 0
-	closed := errors.Is(w.err, groupcommit.ErrClosed) && times.started == 0 && times.called >= p.closed
+	closed := errors.Is(w.err, batch.ErrClosed) && times.started == 0 && times.called >= p.closed
 	rolledBack := errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
 	ignored := w.plan.ignores && p.remote && w.failure == nil
 	return map[string]bool{
 		"some rows are committed":                rows != 0 && rows != len(w.inserted),
 		"success without the rows":               w.err == nil && (rows != len(w.inserted) || w.failure != nil),
-		"failure with the rows":                  w.err != nil && !isUnknown && rows > 0,
+		"failure with the rows":                  w.err != nil && !isUnknown && !exited && rows > 0,
 		"unknown outcome of another transaction": isUnknown && unknown.tx != w.in,
 		"unexpected error of the queue":          ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
-		"unexpected error of the function": w.err != nil && !ofQueue && !ignored && !exited &&
+		"unexpected error of the function": w.err != nil && !ofQueue && !ignored && !exited && !exits &&
 			(!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
+		"ended goroutine without an exit":         exited && !p.exits,
+		"too many runs":                           w.runs > 3+maxConflicts,
 		"error of a function as one of the queue": ofQueue && (ofFunction || taken || duplicate),
 		"taken by a row that is not committed": taken &&
 			!slices.ContainsFunc(p.rows, func(r row) bool { return slices.Contains(w.plan.keys, r.key) && r.committed <= times.returned }),

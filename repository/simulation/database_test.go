@@ -210,12 +210,11 @@ type tx struct {
 	engine.Tx // nil, because nothing calls its other methods
 	*process
 
-	rows      []row
-	savepoint int
-	failed    bool // a statement has failed; reset by a rollback to the savepoint, as on PostgreSQL
-	inactive  bool // the database has rolled back the transaction by itself
-	unlocked  bool
-	ended     bool
+	rows     []row
+	failed   bool // a statement has failed, as on PostgreSQL
+	inactive bool // the database has rolled back the transaction by itself
+	unlocked bool
+	ended    bool
 }
 
 func (t *tx) Active() error {
@@ -227,11 +226,11 @@ func (t *tx) Active() error {
 
 func (t *tx) Failed() bool { return t.failed }
 
-// ExecContext runs a statement of groupcommit, a SELECT, or an INSERT of rows.
+// ExecContext runs a SELECT, or an INSERT of rows.
 func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sql.Result, err error) {
 	defer func() { t.failed = t.failed || err != nil && t.remote }()
 	t.draws.sleep(fast)
-	if t.failed && statement != "ROLLBACK TO tx_func" {
+	if t.failed {
 		t.violated("a statement in a transaction that has failed")
 	}
 	if t.inactive && (t.remote || statement != "INSERT") {
@@ -251,12 +250,6 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sq
 		if t.remote { // the connection is lost after the statement
 			defer func() { t.inactive, t.rows = true, nil }()
 		}
-	}
-	switch statement {
-	case "SAVEPOINT tx_func":
-		t.savepoint = len(t.rows)
-	case "ROLLBACK TO tx_func":
-		t.rows, t.failed = t.rows[:t.savepoint], false
 	}
 	before := t.rows
 	for _, arg := range args {

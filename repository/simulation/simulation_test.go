@@ -117,6 +117,7 @@ type process struct {
 	queue    *groupcommit.Queue[repositories, *write]
 	begun    []time.Duration // the times when the functions of each transaction could begin
 	returns  []func()        // called when the next call returns
+	exits    bool            // whether a function has called runtime.Goexit
 	closed   time.Duration   // when Close was called, and when it returned
 	drained  time.Duration
 

@@ -16,11 +16,10 @@ func FailCommit(d engine.Database) {
 	database.commitFailed = true
 }
 
-// AgeLook sets the time of the last read of data_version to one PollInterval ago.
-func AgeLook(d engine.Database) {
-	seen := d.(*database).seen.Load()
-	d.(*database).seen.Store(&seenVersion{seen.version, time.Now().Add(-pollInterval)})
+// AgeLook sets the time of the last look to one PollInterval ago, with or without the lock.
+func AgeLook(d engine.Database, locked bool) {
+	aged := *d.(*database).seen.Load()
+	aged.locked = locked
+	aged.at = time.Now().Add(-pollInterval)
+	d.(*database).seen.Store(&aged)
 }
-
-// Watch calls watch, which a timer calls between transactions.
-func Watch(d engine.Database) { d.(*database).watch() }

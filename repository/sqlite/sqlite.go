@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -50,25 +49,27 @@ type database struct {
 	closedConn *sql.Conn // a closed connection, which a transaction has after its end
 	readers    *sql.DB   // nil if the file was opened with engine.Options.Exclusive
 	schema     engine.Schema
-	seen       atomic.Pointer[seenVersion] // the last data_version that was read, and when
-	polled     int64                       // the data_version at the last PollChanges
+	seen       atomic.Pointer[seen] // what was read last
+	polled     int64                // the data_version at the last Poll
 
 	mu           sync.Mutex // locked while something uses the writer, such as a transaction
-	watcher      *time.Timer
-	committed    time.Time // when the last transaction was committed, or the store was opened
-	safeVersion  int64     // the data_version at the last Check without an error
-	commitFailed bool      // a commit failed, and was not durably overwritten yet, see overwriteFailedCommit
-	walSaved     bool      // the commits of a removed WAL were saved; the transaction that saved them stays open
+	commitFailed bool       // a commit failed, and was not durably overwritten yet, see overwriteFailedCommit
 	closed       bool
 }
 
-// A seenVersion is the data_version of the writer. A commit of another connection changes it.
-type seenVersion struct {
+// A seen is what the writer has read at a time. A commit of another connection changes the data_version. While the
+// writer has the lock, there can be none.
+type seen struct {
 	version int64
+	numbers engine.Numbers
 	at      time.Time
+	locked  bool
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
+	if err := storefile.CheckPath(path); err != nil {
+		return nil, err
+	}
 	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
 		return nil, err
@@ -86,14 +87,8 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 		return nil, err
 	}
 	d := &database{}
-	d.seen.Store(&seenVersion{})
-	if d.file, err = storefile.New(path); err != nil {
-		return nil, err
-	}
+	d.seen.Store(&seen{})
 	defer func() {
-		if storefile.Code(err) == sqlite3.ErrCorrupt {
-			d.file.Fail(err) // Close leaves the WAL as it is
-		}
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
@@ -111,28 +106,20 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if !hadWAL {
 		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk; a store can still be read there
 	}
-	if !o.Exclusive { // an exclusive connection uses no shared memory
-		if err := d.file.WatchWAL(); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
+	if d.file, err = storefile.NewFile(path); err != nil {
 		return nil, err
 	}
-	if err := d.look(ctx); err != nil {
+	if err := d.openReaders(ctx, o.MaxOpenConns+1); err != nil {
+		return nil, err
+	}
+	if err := d.look(ctx, false); err != nil {
 		return nil, err
 	}
 	d.polled = d.seen.Load().version
-	if !o.Exclusive {
-		d.committed = time.Now() //nolint:forbidigo // a duration
-		d.watcher = time.AfterFunc(time.Hour, d.watch)
-		d.watcher.Reset(watchInterval) // d.watcher is set now, and watch uses it
-	}
-	return d, d.Check(ctx)
+	return d, nil
 }
 
-// connect opens the writer first, because it creates the WAL and a reader cannot. It opens the readers
-// before open reads more of the file: if the file is damaged, Close needs them.
+// connect opens the writer first, because it creates the WAL and a reader cannot.
 func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
 	pragmas := maps.Clone(writerPragmas)
 	if o.Exclusive {
@@ -141,10 +128,7 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil || o.Exclusive {
 		return err
 	}
-	if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {
-		return err
-	}
-	d.file.Reader, err = connect(ctx, path, storefile.CheckpointPragmas, 1)
+	d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns+1)
 	return err
 }
 
@@ -152,7 +136,7 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 // or the schema of a new store may not be readable, which SQLite reports as a missing table.
 func (d *database) openReaders(ctx context.Context, size int) error {
 	if d.readers == nil {
-		return readTables(ctx, d.writer)
+		return storefile.ReadTables(ctx, d.writer)
 	}
 	for range max(size, 1) {
 		conn, err := d.readers.Conn(ctx)
@@ -160,19 +144,11 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 			return err
 		}
 		defer func() { _ = conn.Close() }() // returns it to the pool, after all are open
-		if err := readTables(ctx, conn); err != nil {
+		if err := storefile.ReadTables(ctx, conn); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// readTables reads pets through an index, and the table unfinished_copy, so that open fails if the file is
-// damaged.
-func readTables(ctx context.Context, conn *sql.Conn) error {
-	var rows int
-	const query = "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)"
-	return conn.QueryRowContext(ctx, query).Scan(&rows)
 }
 
 func (d *database) Readers() gorm.ConnPool {
@@ -184,7 +160,7 @@ func (d *database) Readers() gorm.ConnPool {
 
 // ReadContext implements engine.Database. The query gets no deadline: it reads one page or one record, and
 // for a deadline database/sql would start a goroutine.
-func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d *database) ReadContext(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithoutCancel(ctx), func() {}
 }
 
@@ -201,17 +177,17 @@ func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 		}
 	}()
 	background := context.WithoutCancel(ctx) // database/sql would start a goroutine to watch the context
-	if err := d.checkAndSave(background); err != nil {
-		return nil, err
-	}
-	for start := time.Now(); ; { //nolint:forbidigo // a duration
+	for start := time.Now(); ; {             //nolint:forbidigo // a duration
 		err := d.overwriteFailedCommit()
 		if err == nil {
 			_, err = d.writer.ExecContext(background, "BEGIN IMMEDIATE")
 		}
 		if err == nil {
-			_ = d.look(background) // until COMMIT, no other process can commit
-			return &tx{Conn: d.writer, database: d}, nil
+			if err := d.look(background, true); err != nil {
+				_, _ = d.writer.ExecContext(background, "ROLLBACK")
+				return nil, err
+			}
+			return &tx{Conn: d.writer, database: d, numbers: d.seen.Load().numbers}, nil
 		}
 		if storefile.Code(err) != sqlite3.ErrBusy || time.Since(start) >= storefile.LockTimeout {
 			return nil, err
@@ -225,33 +201,36 @@ func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 }
 
 // pollInterval is a bit less than 50 ms: the API promises that a response is at most 100 ms old. A cache may
-// use a result of PollChanges for a pollInterval, and that result may be a pollInterval old.
+// use a result of Poll for a pollInterval, and that result may be a pollInterval old.
 const pollInterval = 45 * time.Millisecond
 
 // PollInterval implements engine.Database.
 func (*database) PollInterval() time.Duration { return pollInterval }
 
-// PollChanges implements engine.Database. If something uses the writer, PollChanges relies on the
-// data_version that was read last, such as at the beginning of the transaction. If that is a pollInterval
-// old, for example because a commit is slow, it returns AllChanges: other processes may have committed. The
-// end of ctx does not interrupt it.
-func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
+// Poll implements engine.Database. While something uses the writer, Poll relies on what it has read last. If it does not
+// have the lock, for example because it waits for another process, that may be too old. The end of ctx does not
+// interrupt Poll.
+func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
 	if d.mu.TryLock() {
-		_ = d.look(context.WithoutCancel(ctx))
+		err := d.look(context.WithoutCancel(ctx), false)
 		d.mu.Unlock()
+		if err != nil {
+			return engine.Numbers{}, false, err
+		}
 	}
-	seen := d.seen.Load()
-	changed := seen.version != d.polled || time.Since(seen.at) >= pollInterval
-	d.polled = seen.version
-	return engine.Changes{Added: changed, Changed: changed, Keys: changed}, nil
+	last := d.seen.Load()
+	others := last.version != d.polled || !last.locked && time.Since(last.at) >= pollInterval
+	d.polled = last.version
+	return last.numbers, others, nil
 }
 
-// look reads the data_version of the writer.
-func (d *database) look(ctx context.Context) error {
-	start := time.Now() //nolint:forbidigo // compared with an age
-	version, err := storefile.DataVersion(ctx, d.writer)
+// look reads the data_version and the numbers.
+func (d *database) look(ctx context.Context, locked bool) error {
+	read := &seen{at: time.Now(), locked: locked} //nolint:forbidigo // compared with an age
+	err := d.writer.QueryRowContext(ctx, "SELECT data_version, "+engine.NumbersColumns+" FROM store, pragma_data_version").
+		Scan(append([]any{&read.version}, read.numbers.Fields()...)...)
 	if err == nil {
-		d.seen.Store(&seenVersion{version, start})
+		d.seen.Store(read)
 	}
 	return err
 }
@@ -259,33 +238,8 @@ func (d *database) look(ctx context.Context) error {
 // CheckSynchronous implements engine.Database. It returns nil, because a file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
+// Check implements engine.Database. It returns an error if the file or its WAL was moved, removed or replaced.
 func (d *database) Check(context.Context) error { return d.file.Check() }
-
-// checkAndSave is Check for a caller that has locked mu. It also saves the commits of a WAL that was
-// removed.
-func (d *database) checkAndSave(ctx context.Context) error {
-	err := d.Check(ctx)
-	switch {
-	case err == nil:
-		d.safeVersion = d.seen.Load().version
-	case errors.Is(err, storefile.ErrWALRemoved) && !d.walSaved:
-		err = d.file.SaveWAL(ctx, d.writer, d.safeVersion)
-		d.walSaved = errors.Is(err, storefile.ErrWALSaved)
-	}
-	return err
-}
-
-// LastID implements engine.Database, see sqlite.org/autoinc.html.
-func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
-	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", table).Scan(&id)
-	return id, err
-}
-
-func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
-	const statements = "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)"
-	_, err := tx.ExecContext(ctx, statements, table, table, id)
-	return err
-}
 
 func (d *database) Schema() engine.Schema { return d.schema }
 
@@ -293,54 +247,21 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// leftOpen keeps the writers that Close leaves open until the process exits. Without it, the garbage
-// collector would close them.
-var leftOpen sync.Map
-
-// Close implements engine.Database. When the last connection to a file is closed, SQLite writes the WAL to
-// the file and removes it, unless that connection is read-only. So if the content of the file is wrong or
-// could not be checked, Close closes the readers last: they have read the file, and so have a lock on it, by
-// which SQLite sees that the writer is not the last connection. Without readers, Close leaves the writer open.
-//
-// Close returns an error if the commits of a removed WAL could not be saved.
+// Close implements engine.Database. The last connection to a file is the writer, so SQLite writes the WAL to
+// the file and removes it. It writes the WAL that is open, also if that was moved or removed, and then removes
+// the one at its path. If another file or none is at the path of the store, SQLite does neither
+// (databaseIsUnmoved in its source): the WAL at the path may belong to the other file.
 func (d *database) Close() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.writerPool == nil || d.closed {
+	if d.closed {
 		return nil
 	}
-	d.closed = true // stops watch: SQLite removes the WAL now, which is no loss
-	if d.watcher != nil {
-		d.watcher.Stop()
-	}
-	checkErr := d.checkAndSave(context.Background())
-	if errors.Is(checkErr, storefile.ErrWALNotSaved) {
-		defer func() {
-			err = errors.Join(fmt.Errorf("%w; the store was closed before: commits since the last checkpoint are lost", checkErr), err)
-		}()
-	}
-	switch {
-	case checkErr != nil && d.readers == nil:
-		if d.writer == nil {
-			d.writer, _ = d.writerPool.Conn(context.Background()) // a connection in use stays open when the pool is closed
-		}
-		leftOpen.Store(d.writer, true)
-		return d.writerPool.Close()
-	case checkErr != nil:
-		return errors.Join(d.closeWriter(), d.closeReaders())
-	}
-	return errors.Join(d.closeReaders(), d.closeWriter())
-}
-
-func (d *database) closeWriter() error {
+	d.closed = true
 	if d.writer != nil {
-		_ = d.writer.Close()
+		_ = d.writer.Close() // returns it to the pool
 	}
-	return d.writerPool.Close()
-}
-
-func (d *database) closeReaders() (err error) {
-	for _, pool := range []*sql.DB{d.file.Reader, d.readers} { // the read-only connections last, see Close
+	for _, pool := range []*sql.DB{d.readers, d.writerPool} {
 		if pool != nil {
 			err = errors.Join(err, pool.Close())
 		}

@@ -4,7 +4,6 @@ package sqlite_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/storetest"
@@ -123,21 +121,16 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 	truncated := func(size int64) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) { check(t, os.Truncate(path, size)) }
 	}
-	for name, test := range map[string]struct {
-		version int64
-		damage  func(t *testing.T, path string)
-	}{
-		"a page that the migration reads": {3, overwritten("api_keys")},
-		"a page that a connection reads":  {engine.SchemaVersion, overwritten("unfinished_copy")},
-		"truncated in a page":             {engine.SchemaVersion, truncated(10_000)},
-		"truncated after a page":          {engine.SchemaVersion, truncated(8192)},
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"a page that is read first": overwritten("unfinished_copy"),
+		"truncated in a page":       truncated(10_000),
+		"truncated after a page":    truncated(8192),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, source := sqlitetest.OpenWithPet(t)
-			enginetest.Database{Driver: enginetest.SQLite, DSN: source}.DownTo(t, test.version)
 			path := sqlitetest.CopyOf(t, source)
-			test.damage(t, path)
+			damage(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 			testkit.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
@@ -146,69 +139,31 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 	}
 }
 
-func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
+func TestPollIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
-	path := sqlitetest.NewPath(t)
-	sqlitetest.NewStore(t, path, "")
-	enginetest.Database{Driver: enginetest.SQLite, DSN: path}.DownTo(t, 1)
-	sqlitetest.Execute(`INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
-		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0);
-		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
-			VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
-	store := sqlitetest.Open(t, path)
-	storetest.WantNames(t, store, "Rex")
-	testkit.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
-	keys, err := store.Keys().List(t.Context())
-	if err != nil || len(keys) != 1 || keys[0].Scopes != "" {
-		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
-	}
-	db, err := sql.Open("sqlite3", path)
-	check(t, err)
-	defer func() { check(t, db.Close()) }()
-	var callers string
-	err = db.QueryRowContext(t.Context(), "SELECT group_concat(caller ORDER BY caller) FROM idempotency_keys").Scan(&callers)
-	testkit.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
-	sqlitetest.CopyStore(t, path, sqlitetest.NewPath(t)) // CopyStore checks the integrity
-}
-
-func TestUpdateThatChangesNoCountWritesNone(t *testing.T) {
-	t.Parallel()
-	db, err := sql.Open("sqlite3", sqlitetest.NewStoreWithPet(t))
-	check(t, err)
-	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(t.Context(), "UPDATE pets SET name = 'Tom', category_id = category_id, status = status")
-	check(t, err)
-	var rows int
-	err = db.QueryRowContext(t.Context(), "SELECT total_changes()").Scan(&rows) // includes rows that triggers have written
-	testkit.Equal(t, "the rows that were written", 1, rows, err, db.Close())
-}
-
-func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
-	t.Parallel()
-	withoutWatcher := engine.Options{Exclusive: true} // the watcher would read the data_version, too
-	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), withoutWatcher)
-	check(t, err)
-	t.Cleanup(func() { _ = database.Close() })
+	database, _ := sqlitetest.NewDatabase(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	opened := time.Now()
-	testkit.WaitUntil(t, "a poll after the interval finds no change", func() bool {
-		changes, err := database.PollChanges(ctx)
-		return err == nil && changes == engine.Changes{} && time.Since(opened) > 2*database.PollInterval()
+	testkit.WaitUntil(t, "a poll after the interval finds no commit of others", func() bool {
+		_, others, err := database.Poll(ctx)
+		return err == nil && !others && time.Since(opened) > 2*database.PollInterval()
 	})
 }
 
-// While the writer is in use, for example by a slow commit, PollChanges cannot look for commits of other
-// processes.
-func TestPollChangesReportsChangesWhenItsLastLookIsOld(t *testing.T) {
+// While the writer is in use but has no lock, as when it waits for another process, Poll cannot look for commits of other
+// processes. While it has the lock, there are none.
+func TestPollReportsOthersWhenItsLastLookIsOld(t *testing.T) {
 	t.Parallel()
 	database, _ := sqlitetest.NewDatabase(t)
-	_, err := database.PollChanges(t.Context())
+	_, _, err := database.Poll(t.Context())
 	check(t, err)
 	tx, err := database.Begin(t.Context())
 	check(t, err)
-	sqlite.AgeLook(database)
-	got, err := database.PollChanges(t.Context())
-	testkit.Equal(t, "the changes", engine.Changes{Added: true, Changed: true, Keys: true}, got, err)
+	for _, locked := range []bool{true, false} {
+		sqlite.AgeLook(database, locked)
+		_, others, err := database.Poll(t.Context())
+		testkit.Equal(t, "whether there may be commits of others", !locked, others, err)
+	}
 	check(t, tx.Rollback())
 }

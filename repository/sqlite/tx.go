@@ -6,6 +6,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -19,12 +21,23 @@ var errNoTransaction = errors.New("SQLite has ended the transaction")
 type tx struct {
 	*sql.Conn // database.writer, or database.closedConn once the transaction has ended
 	database  *database
+	numbers   engine.Numbers
+}
+
+// Numbers implements engine.Tx.
+func (t *tx) Numbers() engine.Numbers { return t.numbers }
+
+// Queue implements engine.Tx. It runs the statement at once.
+func (t *tx) Queue(statement string, args ...any) error {
+	_, err := t.ExecContext(context.Background(), statement, args...)
+	return err
 }
 
 // end replaces the connection with a closed one, so that each method returns sql.ErrConnDone, as on
 // PostgreSQL. On database.writer, a statement would now be a transaction of its own.
 func (t *tx) end() {
 	t.Conn = t.database.closedConn
+	t.database.seen.Store(&seen{version: t.database.seen.Load().version, numbers: t.numbers, at: time.Now()}) //nolint:forbidigo // compared with an age
 	t.database.mu.Unlock()
 }
 
@@ -43,10 +56,9 @@ func (t *tx) Active() error {
 // Failed implements engine.Tx. It returns false, because SQLite undoes only the statement that failed.
 func (t *tx) Failed() bool { return false }
 
-// Commit implements engine.Tx. If the file was replaced or removed during the transaction, Commit rolls
-// back. After a COMMIT that succeeded, it returns an error only if another file is at the path: that file
-// does not have the commit.
-func (t *tx) Commit(engine.Changes) error {
+// Commit implements engine.Tx. If the file or its WAL was moved, removed or replaced, Commit rolls back. It
+// does not check them again after COMMIT: what happens to them meanwhile may as well happen just afterwards.
+func (t *tx) Commit() error {
 	if err := t.database.Check(context.Background()); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
@@ -54,11 +66,10 @@ func (t *tx) Commit(engine.Changes) error {
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
 		_, _ = t.ExecContext(context.Background(), "ROLLBACK") // fails if SQLite has rolled back by itself
 		t.database.commitFailed = true
-		_ = t.database.overwriteFailedCommit() // if it fails, Begin and watch try again
+		_ = t.database.overwriteFailedCommit() // if it fails, Begin tries again
 		return err
 	}
-	t.database.watchCommit()
-	return t.database.file.Committed()
+	return nil
 }
 
 func (t *tx) Rollback() error {
@@ -86,10 +97,28 @@ func (d *database) overwriteFailedCommit() error {
 	if !d.commitFailed {
 		return nil
 	}
-	_, err := d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // nothing uses the user_version
+	err := d.rewriteUserVersion()
 	if failure, _ := errors.AsType[sqlite3.Error](err); failure.ExtendedCode == sqlite3.ErrIoErrFsync {
 		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	d.commitFailed = err != nil
+	return err
+}
+
+// rewriteUserVersion commits the user_version that the file has, which may be that of a host. SQLite writes
+// its page although nothing changes.
+func (d *database) rewriteUserVersion() error {
+	ctx := context.Background()
+	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	var version int32
+	err := d.writer.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if err == nil {
+		_, err = d.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d; COMMIT", version))
+	}
+	if err != nil {
+		_, _ = d.writer.ExecContext(ctx, "ROLLBACK") // fails if SQLite has rolled back by itself
+	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -42,9 +43,9 @@ type Table struct {
 	SHA256 [32]byte
 }
 
-// Copy copies all records of the store from, with their ids, to the store to. It does not copy the
-// recorded changes. It creates the target, which must be missing or empty, and which no other process may
-// have open. Before it returns, it reads all records of the target and compares them with the source.
+// Copy copies all records of the store from, with their ids, to the store to. With Options.Snapshot it does not
+// copy the changes: clients that follow the changes must begin again. Copy creates the target, which must be missing or
+// empty, and which no other process may have open. Before it returns, it reads all records of the target and compares them with the source.
 //
 // If Copy returns an error with Result.Started, or if the process is killed, the target is an unfinished
 // copy of the source. repository.Open rejects it. Another Copy from a source with the same name
@@ -81,7 +82,10 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	if err != nil {
 		return result, fmt.Errorf("open the target %s: %w", to, err)
 	}
-	job := copyJob{source, snapshot, target, written, o.Progress}
+	job := copyJob{source, snapshot, target, written, slices.Clone(copiedTables), o.Progress}
+	if !o.Snapshot {
+		job.tables = append(job.tables, changesTable)
+	}
 	if err := job.begin(ctx, from.String()); err != nil {
 		return result, fmt.Errorf("copy to %s: %w", to, err)
 	}

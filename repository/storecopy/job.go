@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"gorm.io/gorm"
@@ -23,15 +24,15 @@ type copyJob struct {
 	snapshot *gorm.DB // a transaction that reads source
 	target   engine.Database
 	written  *gorm.DB // GORM on target
+	tables   []copiedTable
 	progress func(units string, total int) (add func(n int))
 }
 
-// begin marks an empty target as an unfinished copy of source, if it is not marked already. It makes new
-// ids of the target continue after the ids of the source.
+// begin marks an empty target as an unfinished copy of source, if it is not marked already.
 func (j copyJob) begin(ctx context.Context, source string) error {
-	return j.inTx(ctx, func(tx engine.Tx, db *gorm.DB) error {
+	return j.inTx(ctx, func(db *gorm.DB) error {
 		unfinished, err := unfinishedCopyOf(db)
-		rows, countErr := countRows(db)
+		rows, countErr := countRows(db, append(copiedTables, changesTable))
 		switch err := cmp.Or(err, countErr); {
 		case err != nil:
 			return err
@@ -40,19 +41,7 @@ func (j copyJob) begin(ctx context.Context, source string) error {
 		case unfinished == "" && rows > 0:
 			return errors.New("it is not empty: name a new file or an empty database")
 		}
-		if err := db.Exec("INSERT INTO unfinished_copy (source) VALUES (?) ON CONFLICT DO NOTHING", source).Error; err != nil {
-			return err
-		}
-		for _, table := range []string{"pets", "orders", "api_keys"} {
-			id, err := j.source.LastID(ctx, j.snapshot.Statement.ConnPool, table)
-			if err == nil {
-				err = j.target.SetLastID(ctx, tx, table, id)
-			}
-			if err != nil {
-				return fmt.Errorf("set the ids of %s, which the owner of the table may do: %w", table, err)
-			}
-		}
-		return nil
+		return db.Exec("INSERT INTO unfinished_copy (source) VALUES (?) ON CONFLICT DO NOTHING", source).Error
 	})
 }
 
@@ -62,20 +51,20 @@ func (j copyJob) run(ctx context.Context) ([]Table, error) {
 	if err := j.deleteRows(ctx); err != nil {
 		return nil, err
 	}
-	total, err := countRows(j.snapshot.WithContext(ctx))
+	total, err := countRows(j.snapshot.WithContext(ctx), j.tables)
 	if err != nil {
 		return nil, err
 	}
-	tables := make([]Table, len(copiedTables))
+	tables := make([]Table, len(j.tables))
 	add := j.progress("rows", total)
-	for i, t := range copiedTables {
+	for i, t := range j.tables {
 		tables[i], err = t.read(j.snapshot.WithContext(ctx), add, func(rows [][]any) error { return j.insert(ctx, t, rows) })
 		if err != nil {
 			return nil, err
 		}
 	}
 	add = j.progress("rows compared", total)
-	for i, t := range copiedTables {
+	for i, t := range j.tables {
 		got, err := t.read(j.written.WithContext(ctx), add, func([][]any) error { return nil })
 		if err != nil {
 			return nil, err
@@ -85,14 +74,34 @@ func (j copyJob) run(ctx context.Context) ([]Table, error) {
 				t.name, got.Rows, got.SHA256, want.Rows, want.SHA256)
 		}
 	}
-	return tables, j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error { return db.Exec("DELETE FROM unfinished_copy").Error })
+	return tables, j.finish(ctx)
+}
+
+// finish copies the numbers of the store and removes the mark. If the changes were not copied, the target begins at a
+// position that nobody has used: its own, or a random one after the source's.
+func (j copyJob) finish(ctx context.Context) error {
+	var numbers, target engine.Numbers
+	read := func(db *gorm.DB, to *engine.Numbers) error {
+		return db.Raw("SELECT " + engine.NumbersColumns + " FROM store").Row().Scan(to.Fields()...)
+	}
+	if err := cmp.Or(read(j.snapshot.WithContext(ctx), &numbers), read(j.written.WithContext(ctx), &target)); err != nil {
+		return err
+	}
+	if !slices.Contains(j.tables, changesTable) {
+		numbers.Position = max(target.Position, numbers.Position+1+rand.Int64N(1<<40)) //nolint:gosec // nobody gains from guessing it
+		numbers.Altered, numbers.KeptAfter = numbers.Position, numbers.Position
+	}
+	return j.inTx(ctx, func(db *gorm.DB) error {
+		_, err := db.Statement.ConnPool.ExecContext(ctx, engine.UpdateNumbers, numbers.Values()...)
+		return cmp.Or(err, db.Exec("DELETE FROM unfinished_copy").Error)
+	})
 }
 
 // deleteRows deletes all rows of the target. Rows that refer to others are deleted first.
 func (j copyJob) deleteRows(ctx context.Context) error {
-	for _, t := range slices.Backward(copiedTables) {
+	for _, t := range slices.Backward(append(copiedTables, changesTable)) {
 		for deleted := int64(1); deleted > 0; {
-			err := j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error {
+			err := j.inTx(ctx, func(db *gorm.DB) error {
 				next := db.Table(t.name).Select(t.key).Order(t.key).Limit(1).Offset(rowsPerTx)
 				result := db.Table(t.name).Where("("+t.key+") < (?)", next).Delete(nil)
 				if deleted = result.RowsAffected; deleted == 0 && result.Error == nil { // there are at most rowsPerTx rows left
@@ -110,7 +119,7 @@ func (j copyJob) deleteRows(ctx context.Context) error {
 
 // insert inserts rows in one transaction.
 func (j copyJob) insert(ctx context.Context, t copiedTable, rows [][]any) error {
-	return j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error {
+	return j.inTx(ctx, func(db *gorm.DB) error {
 		for chunk := range slices.Chunk(rows, rowsPerStatement) {
 			values := clause.Expr{SQL: "?", Vars: []any{chunk}, WithoutParentheses: true}
 			err := db.Exec("INSERT INTO "+t.name+" ("+t.columns+") VALUES ?", values).Error
@@ -123,7 +132,7 @@ func (j copyJob) insert(ctx context.Context, t copiedTable, rows [][]any) error 
 }
 
 // inTx calls fn in a transaction of the target. The end of ctx does not interrupt the transaction.
-func (j copyJob) inTx(ctx context.Context, fn func(engine.Tx, *gorm.DB) error) error {
+func (j copyJob) inTx(ctx context.Context, fn func(*gorm.DB) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -134,9 +143,9 @@ func (j copyJob) inTx(ctx context.Context, fn func(engine.Tx, *gorm.DB) error) e
 	}
 	db := j.written.WithContext(ctx)
 	db.Statement.ConnPool = tx
-	if err := fn(tx, db); err != nil {
+	if err := fn(db); err != nil {
 		_ = tx.Rollback() // err is the cause
 		return err
 	}
-	return tx.Commit(engine.AllChanges)
+	return tx.Commit()
 }

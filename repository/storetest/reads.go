@@ -28,8 +28,8 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 	}
 	pets, orders := addPets(t, s, news...), placeOrders(t, s, ids...)
 	for i := range orders {
-		if to := orderStatuses[i%4]; i%4 > 1 && moveOrder(t, s, orders[i].ID, to, orders[i].UpdatedAt) {
-			orders[i].Status = to
+		if i%4 > 1 {
+			orders[i] = endOrder(t, s, orders[i], orderStatuses[i%4], orders[i].UpdatedAt)
 		}
 	}
 	twice, unknown := int64(4), int64(0) // the pet 4 also has a cancelled order
@@ -87,6 +87,7 @@ func pageRequests(n int64) (all []domain.PageRequest) {
 // wantPage expects the page of a request. all has every record, ascending by id. The page has the records that follow
 // request.After and match, up to its limit.
 func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, id func(T) int64, matches func(T) bool) {
+	got.Position = 0 // only some engines and pages have one
 	t.Helper()
 	want := []T{}
 	for _, record := range all {
@@ -121,8 +122,7 @@ func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
 	pets := addPets(t, s, domain.NewPet{Name: "1", Status: domain.PetAvailable}, domain.NewPet{Name: "2"},
 		domain.NewPet{Name: "3", Status: domain.PetAvailable})
 	orders := placeOrders(t, s, 1, 3, 2)
-	moveOrder(t, s, 2, domain.OrderDelivered, noon)
-	orders[1].Status, orders[1].UpdatedAt = domain.OrderDelivered, noon.Add(time.Millisecond)
+	orders[1] = endOrder(t, s, orders[1], domain.OrderDelivered, noon.Add(time.Second))
 	for status, want := range map[domain.PetStatus][]domain.Pet{"": pets, domain.PetAvailable: {pets[0], pets[2]}, domain.PetSold: nil} {
 		testkit.Equal(t, fmt.Sprintf("pets with the status %q", status), want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each))
 	}
@@ -140,7 +140,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {
 		if len(got) == 0 {
 			addPets(t, s, domain.NewPet{Name: "later"})
-			movePet(t, s, pets[len(pets)-1].ID, domain.PetSold, "")
+			movePet(t, s, pets[len(pets)-1].ID, domain.PetSold)
 		}
 		got = append(got, pet)
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
@@ -21,17 +22,13 @@ import (
 //   - The new store has the identity of the previous one. If the previous store cannot be read, the new one
 //     keeps its own identity. If there was no previous store, it gets a new identity, because a store that is
 //     restored for a trial must not count the backups of the original store as its own.
-//   - The recording of changes ends, because the previous store has used the positions after the backup for
-//     other changes. The next recording begins after the last position of both stores.
+//   - The changes are removed, because the previous store has used the positions after the backup for other
+//     changes. New changes get positions that neither store has used.
 func (r *replacement) succeed(ctx context.Context) error {
 	previous := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
 	defer func() { _ = previous.Close() }()
-	const lastPosition = "COALESCE((SELECT max(id) FROM changes), kept_after)"
-	var last int64 // the last position of the previous store, 0 if it cannot be read
-	_ = previous.QueryRowContext(ctx, "SELECT "+lastPosition+" FROM recording").Scan(&last)
-	ids := "{}" // the greatest id that each table has given out, by table
-	const sequences = "SELECT json_group_object(name, seq) FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys')"
-	_ = previous.QueryRowContext(ctx, sequences).Scan(&ids)
+	var last engine.Numbers // of the previous store, zero if it cannot be read
+	_ = previous.QueryRowContext(ctx, "SELECT "+engine.NumbersColumns+" FROM store").Scan(last.Fields()...)
 	revocations := "{}" // the times of revocation in milliseconds, by hash
 	switch {
 	case !r.exists:
@@ -46,21 +43,21 @@ func (r *replacement) succeed(ctx context.Context) error {
 	}
 
 	pool := storefile.OpenPool(r.with, targetPragmas)
-	version, err := schema.Check(ctx, pool, true)
+	_, err := schema.Check(ctx, pool, true)
 	change := func(statement string, args ...any) {
 		if err == nil {
 			_, err = pool.ExecContext(ctx, statement, args...)
 		}
 	}
-	change("UPDATE sqlite_sequence SET seq = max(seq, previous.value) FROM json_each(?) AS previous WHERE previous.key = name", ids)
-	change("INSERT INTO sqlite_sequence (name, seq) SELECT key, value FROM json_each(?) WHERE key NOT IN (SELECT name FROM sqlite_sequence)", ids)
+	// Both stores have used positions for changes that the other one has not. The clock may be wrong, and the random number
+	// lets several restores of the same backup begin at other positions.
+	change(`UPDATE store SET last_pet = max(last_pet, ?), last_order = max(last_order, ?), last_key = max(last_key, ?),
+		position = max(position, ?, ?) + 1 + (random() & 0xffffffffff)`, last.LastPet, last.LastOrder, last.LastKey, last.Position, r.now.UnixMicro())
+	change("UPDATE store SET altered = position, kept_after = position; DELETE FROM changes")
 	change(`UPDATE api_keys SET revoked_at = min(COALESCE(revoked_at, previous.value), previous.value)
 		FROM json_each(?) AS previous WHERE previous.key = hex(hash)`, revocations)
 	if r.revokeKeys {
 		change("UPDATE api_keys SET revoked_at = max(created_at, ?1) WHERE revoked_at IS NULL OR revoked_at > ?1", r.now.UnixMilli())
-	}
-	if version >= 5 { // schema version 5 has added the tables
-		change("UPDATE recording SET active = 0, kept_after = max(?, "+lastPosition+"); DELETE FROM changes", last)
 	}
 	if identity, unknown := storefile.Identity(ctx, previous); err == nil && (!r.exists || unknown == nil) {
 		err = storefile.SetIdentity(ctx, pool, identity)

@@ -3,7 +3,6 @@
 package backup_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -12,56 +11,49 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/storetest"
 )
 
-// The clock was ahead when the recording began. The backup is older than the last change.
-func TestReplaceContinuesAboveThePositionsOfThePreviousStore(t *testing.T) {
+// The backup is older than the last change, and the clock of the restore is behind.
+func TestReplaceBeginsAtAPositionThatNobodyHasUsed(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewStoreWithPet(t)
 	store := sqlitetest.Open(t, path)
-	recording := func(store *repository.Store) domain.Recording {
-		r, err := store.Changes().Recording(t.Context())
-		check(t, err)
-		return r
-	}
-	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Changes.Begin(ctx, at.AddDate(1, 0, 0))
-		return err
-	}))
-	check(t, store.InTx(t.Context(), storetest.Adding("Tom")))
 	sqlitetest.CopyStore(t, path, path+".restored")
 	check(t, store.InTx(t.Context(), storetest.Adding("Ada")))
-	last := recording(store).Last
-	check(t, store.Close())
-	_, err := backup.Replace(t.Context(), path, path+".restored", at, false)
+	last, err := store.Changes().Latest(t.Context())
+	check(t, errors.Join(err, store.Close()))
+	_, err = backup.Replace(t.Context(), path, path+".restored", time.UnixMilli(1), false)
 	check(t, err)
 	restored := sqlitetest.Open(t, path)
-	testkit.Equal(t, "Recording", domain.Recording{KeptAfter: last, Last: last}, recording(restored))
-	check(t, restored.Close())
+	for _, after := range []int64{last - 1, last, last + 1} {
+		_, err = restored.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: 1})
+		testkit.WantError(t, "a position of the previous store", err, domain.ErrExpired)
+	}
+	page, err := restored.Changes().List(t.Context(), domain.PageRequest{Limit: 1})
+	if page.Next <= last || page.Next != page.Latest || len(page.Items) > 0 {
+		t.Errorf("got %+v after the position %d", page, last)
+	}
+	check(t, errors.Join(err, restored.Close()))
 }
 
 func TestReplaceGivesNoIDOutAgain(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewStoreWithPet(t)
-	sqlitetest.Execute("INSERT INTO sqlite_sequence VALUES ('orders', 7)")(t, path)
+	sqlitetest.Execute("UPDATE store SET last_order = 7")(t, path)
 	sqlitetest.CopyStore(t, path, path+".restored")
-	sqlitetest.Execute("UPDATE sqlite_sequence SET seq = 5 WHERE name IN ('pets', 'orders')")(t, path)
-	sqlitetest.Execute("INSERT INTO sqlite_sequence VALUES ('api_keys', 9)")(t, path)
+	sqlitetest.Execute("UPDATE store SET last_pet = 5, last_order = 5, last_key = 9")(t, path)
 	_, err := backup.Replace(t.Context(), path, path+".restored", at, false)
 	check(t, err)
 	sqlitetest.NewStore(t, path, "Ada")
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
 	var got string
-	const query = "SELECT group_concat(name || ' ' || seq, ', ' ORDER BY name) FROM sqlite_sequence WHERE name IN ('api_keys', 'orders', 'pets')"
-	err = db.QueryRowContext(t.Context(), query).Scan(&got)
-	testkit.Equal(t, "the last ids", "api_keys 9, orders 7, pets 6", got, errors.Join(err, db.Close()))
+	err = db.QueryRowContext(t.Context(), "SELECT last_pet || ' ' || last_order || ' ' || last_key FROM store").Scan(&got)
+	testkit.Equal(t, "the last ids", "6 7 9", got, errors.Join(err, db.Close()))
 }
 
 func TestReplaceKeepsTheRevocationsAndTheIdentityOfThePreviousStore(t *testing.T) {

@@ -149,9 +149,6 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 		writer := file.NewOrderWriter(out, r.format, delimiters[r.delimiter])
 		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), writer, r.in.Stderr, units)
 	case "changes":
-		if recording, err := store.Changes().Recording(ctx); err != nil || !recording.Active {
-			return 0, cmp.Or(err, errors.New("no changes are recorded: set changes.enabled and start the service"))
-		}
 		return writeAll(ctx, changeReader{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
 	}
 	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
@@ -170,7 +167,7 @@ func (r changeReader) Count(ctx context.Context, _ string) (int64, error) {
 	return r.changes.Count(ctx)
 }
 
-func (r changeReader) Each(ctx context.Context, _ string, fn func(domain.Change) error) error {
+func (r changeReader) Each(ctx context.Context, _ string, fn func(domain.RecordedChange) error) error {
 	return r.changes.Each(ctx, fn)
 }
 

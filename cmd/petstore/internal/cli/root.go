@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
+	"example.com/petstore/domain"
 )
 
 // A Program is the running program: its command line, its output and its build.
@@ -92,6 +93,7 @@ is PETSTORE_LOG_LEVEL, and so on; petstore config lists all settings.`,
 				}
 			}
 			in.valid = true
+			cmd.SetContext(domain.WithCaller(cmd.Context(), "command:"+cmd.Name()))
 			return nil
 		},
 	}, newServe(in), newHealthcheck(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in),

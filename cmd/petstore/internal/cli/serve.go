@@ -52,7 +52,6 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 		Fields: []zap.Field{zap.String("version", version), zap.String("commit", commit), zap.String("store", storeName(settings.Database, e))},
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
 			o.Store = storeOptions(settings.Database)
-			o.Store.MaxStaleness = settings.Cache.MaxStaleness
 			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, e, o) })
 		},
 	}

@@ -92,7 +92,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		api.Metrics = metrics
 	}
 	service, err := o.Open(ctx, petstore.Options{
-		API: api, RecordChanges: settings.Changes.Enabled, ChangesRetention: settings.Changes.Retention,
+		API: api, ChangesRetention: settings.Changes.Retention,
 		Document: docs.Options{ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL},
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	testkit.Check(t, err)
 	defer closeLog()
 	service, err := petstore.New(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), petstore.Options{
-		API: rest.Options{Metrics: registry}, RecordChanges: true,
+		API: rest.Options{Metrics: registry},
 	})
 	testkit.Check(t, err)
 	t.Cleanup(func() { _ = service.Close() })

@@ -29,10 +29,7 @@ func Migrate(ctx context.Context, db *sql.DB) (engine.Schema, error) {
 
 // migrate migrates the schema with the files of fsys.
 func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema, err error) {
-	if err = storefile.Identify(ctx, db); err == nil {
-		err = schemaversion.TakeOver(ctx, db, goose.DialectSQLite3)
-	}
-	if err != nil && !errors.Is(err, storefile.ErrNoStore) {
+	if err := storefile.Identify(ctx, db); err != nil && !errors.Is(err, storefile.ErrNoStore) {
 		return schema, err
 	}
 	provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, fsys)
@@ -44,12 +41,9 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	// Processes that start at the same time migrate a file together. For each migration, one of them
 	// commits and the others read the version again.
 	for err == nil && current != latest {
-		if err = storefile.EnsureIdentity(ctx, db); err != nil {
-			break
-		}
 		before := current
 		applied, upErr := provider.UpByOne(ctx)
-		schema.Created = schema.Created || upErr == nil && applied.Source.Version == 1
+		schema.Created = schema.Created || upErr == nil && applied.Source.Version == engine.FirstSchemaVersion
 		if current, _, err = provider.GetVersions(ctx); current == before {
 			err = errors.Join(upErr, err)
 		}
@@ -61,8 +55,9 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	return schema, err
 }
 
-// CheckFile returns an error for a file that storefile.Check or Check rejects. It does not write to the
-// file. If create is set, it creates a missing file, and accepts a database in which a store can be created.
+// CheckFile returns an error for a file that storefile.Check or Check rejects, that was overwritten, or that
+// is damaged where the service reads first. It does not write to the file. If create is set, it creates a
+// missing file, and accepts a database in which a store can be created.
 func CheckFile(ctx context.Context, path string, create, migrate bool) (err error) {
 	if err := storefile.Check(ctx, path, create); err != nil {
 		return err
@@ -74,8 +69,15 @@ func CheckFile(ctx context.Context, path string, create, migrate bool) (err erro
 	}
 	pool := storefile.OpenPool(path, pragmas)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if _, err = Check(ctx, pool, migrate); create && errors.Is(err, storefile.ErrNoStore) {
+	version, err := Check(ctx, pool, migrate)
+	if create && errors.Is(err, storefile.ErrNoStore) {
 		return nil
+	}
+	if err == nil {
+		err = storefile.CheckNotOverwritten(ctx, pool)
+	}
+	if err == nil && version == engine.SchemaVersion {
+		err = storefile.ReadTables(ctx, pool)
 	}
 	return err
 }
@@ -87,7 +89,7 @@ func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err
 	}
-	version, err := schemaversion.Read(ctx, db, goose.DialectSQLite3)
+	version, err := schemaversion.Read(ctx, db)
 	if err == nil && !version.Valid { // the file was truncated
 		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
 	}

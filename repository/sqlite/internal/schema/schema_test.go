@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -32,11 +33,11 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	got, err := migrate(t.Context(), db, fstest.MapFS{
-		"migrations/00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
-		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
-			"INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
+		"migrations/00100_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
+		"migrations/00101_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
+			"INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (101, TRUE);\nSELECT * FROM missing;\n")},
 	})
-	testkit.Equal(t, "the schema", engine.Schema{Version: 2, Created: true, OtherTables: "first"}, got, err)
+	testkit.Equal(t, "the schema", engine.Schema{Version: 101, Created: true, OtherTables: "first"}, got, err)
 }
 
 // A released migration must not be changed, because it has migrated existing stores.
@@ -45,19 +46,22 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("migrations", "*.sql"))
 	check(t, err)
 	var got strings.Builder
-	for version := range files {
+	for _, file := range files {
+		number, _, _ := strings.Cut(filepath.Base(file), "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		check(t, err)
 		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
 		check(t, err)
 		defer func() { check(t, db.Close()) }()
 		provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, migrations)
 		check(t, err)
-		_, err = provider.UpTo(t.Context(), int64(version+1))
+		_, err = provider.UpTo(t.Context(), version)
 		check(t, err)
 		rows, err := db.QueryContext(t.Context(),
 			"SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT IN ('sqlite_sequence', 'petstore_schema_version') ORDER BY name")
 		check(t, err)
 		defer rows.Close()
-		fmt.Fprintf(&got, "-- version %d\n", version+1)
+		fmt.Fprintf(&got, "-- version %d\n", version)
 		for rows.Next() {
 			var statement string
 			check(t, rows.Scan(&statement))

@@ -1,0 +1,275 @@
+// Package batch lets goroutines that make the same kind of call share one run: one transaction, or one
+// query. Calls that arrive while a run goes on are queued, and share the next one. So batches grow with the
+// load, and a caller that is alone waits for nobody.
+//
+// A caller that finds no leader becomes the leader. It runs the next batch on its own goroutine, and then
+// makes the first queued caller the leader. The package starts no goroutine.
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The errors of Do for a call that no run gets.
+var (
+	ErrClosed    = errors.New("closed")
+	ErrQueueFull = errors.New("too many calls are queued")
+)
+
+// errAborted is the error of the other calls of a batch after a panic or runtime.Goexit of its run.
+var errAborted = errors.New("the goroutine that ran the batch has panicked or exited")
+
+// yields is how often a leader yields to the scheduler, at most, before it takes a batch. With few cores,
+// goroutines that are ready to call Do would otherwise run alone, one after the other.
+const yields = 8
+
+// Options are the options of New.
+type Options struct {
+	Size  int // the maximum number of calls in a batch, or 0 for any number
+	Queue int // the maximum number of queued calls, or 0 for any number
+	// Delay is how long a leader waits, at most, until as many calls have arrived as the last batch had:
+	// callers that shared a run call again a moment later. Without Delay a leader only yields.
+	Delay time.Duration
+	// Leave lets Do return when its context ends, even if a run has its call. Such a caller must no longer
+	// use what run may write to. Without Leave, Do waits for the end of the run.
+	Leave bool
+}
+
+// A Group runs calls of type C in batches, one batch at a time. It is safe for concurrent use.
+type Group[C any] struct {
+	options Options
+	run     func(ctx context.Context, take func() []C) error
+	waiting atomic.Int64 // the number of calls that are queued or run
+
+	mu     sync.Mutex
+	idle   sync.Cond     // signalled when nobody leads any more
+	queue  []*call[C]    // without the call of the leader
+	led    bool          // whether there is a leader
+	last   int           // the size of the last batch
+	enough chan struct{} // receives when as many calls are queued as the last batch had
+	closed bool
+}
+
+// A call is a call of Do.
+type call[C any] struct {
+	ctx   context.Context
+	value C
+	turn  chan bool // receives once: true if the caller is to lead, false if the call has its result
+	err   error
+}
+
+// New returns a Group. The leader calls run with its own context. run calls take once, when it is ready:
+// calls that have arrived by then are in the batch, the call of the leader first. run stores the results in
+// the calls.
+//
+// All calls of a batch return the error of run. But if the context of the leader has ended, only the leader
+// does: the others are queued again, and the newest leads, because it has the most time left. So run must
+// not return an error after it did something that must not be repeated.
+//
+// If run panics or calls runtime.Goexit, the goroutine of the leader does, and the other calls of the batch
+// return an error.
+func New[C any](o Options, run func(ctx context.Context, take func() []C) error) *Group[C] {
+	o.Size, o.Queue = cmp.Or(o.Size, math.MaxInt), cmp.Or(o.Queue, math.MaxInt)
+	g := &Group[C]{options: o, run: run, enough: make(chan struct{}, 1)}
+	g.idle.L = &g.mu
+	return g
+}
+
+// Do returns when a run with the call has ended. If ctx ends while the call is queued, Do returns the error
+// of ctx, and no run gets the call. It returns ErrClosed after Close, and ErrQueueFull.
+func (g *Group[C]) Do(ctx context.Context, value C) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := &call[C]{ctx: ctx, value: value, turn: make(chan bool, 1)}
+	if err := g.enter(c); err != nil {
+		return err
+	}
+	defer g.waiting.Add(-1)
+	leads, err := g.follow(c)
+	if leads {
+		return g.lead(c)
+	}
+	return err
+}
+
+// Waiting returns the number of calls that are queued or run.
+func (g *Group[C]) Waiting() int { return int(g.waiting.Load()) }
+
+// Close rejects new calls and returns when the queued ones have run. It may be called again.
+func (g *Group[C]) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for g.led {
+		g.idle.Wait()
+	}
+}
+
+// enter queues a call, and makes its caller the leader if there is none.
+func (g *Group[C]) enter(c *call[C]) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.closed:
+		return ErrClosed
+	case len(g.queue) >= g.options.Queue:
+		return ErrQueueFull
+	}
+	g.queue = append(g.queue, c)
+	g.waiting.Add(1)
+	if !g.led {
+		g.promote()
+	}
+	if len(g.queue) == g.last-1 {
+		select {
+		case g.enough <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// promote makes the first queued caller the leader.
+func (g *Group[C]) promote() {
+	if g.led = len(g.queue) > 0; !g.led {
+		g.idle.Broadcast()
+		return
+	}
+	g.queue[0].turn <- true
+	g.queue = slices.Delete(g.queue, 0, 1)
+}
+
+// follow waits until the caller is to lead, and returns true, or until its call has a result.
+func (g *Group[C]) follow(c *call[C]) (leads bool, err error) {
+	select {
+	case leads = <-c.turn:
+		return leads, c.err
+	case <-c.ctx.Done():
+	}
+	if g.leave(c) {
+		return false, c.ctx.Err()
+	}
+	leads = <-c.turn
+	return leads, c.err
+}
+
+// leave removes a call from the queue. It returns false if the caller must wait for its turn.
+func (g *Group[C]) leave(c *call[C]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.queue, c); i >= 0 {
+		g.queue = slices.Delete(g.queue, i, i+1)
+		return true
+	}
+	return g.options.Leave && len(c.turn) == 0
+}
+
+// lead runs a batch with the call of the leader.
+func (g *Group[C]) lead(own *call[C]) (err error) {
+	var others []*call[C]
+	err = errAborted // unless run returns
+	defer func() { g.handOver(others, err) }()
+	g.gather(own.ctx)
+	err = g.run(own.ctx, func() []C {
+		others = g.take()
+		values := []C{own.value}
+		for _, c := range others {
+			values = append(values, c.value)
+		}
+		return values
+	})
+	if err != nil && own.expired() {
+		g.requeue(others)
+		others, err = nil, cmp.Or(own.ctx.Err(), context.DeadlineExceeded)
+	}
+	return err
+}
+
+// expired reports whether the context has ended. What waits until its deadline may return a moment earlier.
+func (c *call[C]) expired() bool {
+	deadline, limited := c.ctx.Deadline()
+	return c.ctx.Err() != nil || limited && time.Until(deadline) <= 0
+}
+
+// gather waits for other callers. It yields again only if that may bring more of them: on a machine with
+// many cores, each yield of a caller that is alone would wake an idle core.
+func (g *Group[C]) gather(ctx context.Context) {
+	before := -1
+	for range yields {
+		queued, missing := g.count()
+		if queued == before && missing <= 0 {
+			return
+		}
+		before = queued
+		runtime.Gosched()
+	}
+	if _, missing := g.count(); missing <= 0 || g.options.Delay == 0 {
+		return
+	}
+	delay := time.NewTimer(g.options.Delay)
+	defer delay.Stop()
+	select {
+	case <-g.enough:
+	case <-delay.C:
+	case <-ctx.Done():
+	}
+}
+
+// count returns the number of queued calls, and how many are missing for a batch as large as the last one.
+func (g *Group[C]) count() (queued, missing int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue), g.last - 1 - len(g.queue)
+}
+
+// take removes the calls of a batch from the queue. The call of the leader is not among them.
+func (g *Group[C]) take() []*call[C] {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := min(len(g.queue), g.options.Size-1)
+	others := slices.Clone(g.queue[:n])
+	g.queue = slices.Delete(g.queue, 0, n)
+	g.last = n + 1
+	select {
+	case <-g.enough: // it was about this batch
+	default:
+	}
+	return others
+}
+
+// requeue queues calls again, because the context of their leader ended the run. The newest call is to lead:
+// if a run first has to connect to a server, older calls might all reach their deadlines meanwhile.
+func (g *Group[C]) requeue(calls []*call[C]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	calls = slices.DeleteFunc(calls, func(c *call[C]) bool {
+		if c.err = c.ctx.Err(); c.err != nil {
+			c.turn <- false
+		}
+		return c.err != nil
+	})
+	g.queue = append(calls, g.queue...)
+	if last := len(g.queue) - 1; last > 0 {
+		g.queue = slices.Insert(g.queue[:last], 0, g.queue[last])
+	}
+}
+
+// handOver gives the other calls of a batch their result, and makes another caller the leader.
+func (g *Group[C]) handOver(others []*call[C], err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range others {
+		c.err = err
+		c.turn <- false
+	}
+	g.promote()
+}

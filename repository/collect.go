@@ -1,0 +1,100 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/internal/record"
+	"example.com/petstore/repository/engine"
+)
+
+// A collector collects what a transaction changes. Before the commit, write writes the changes, the numbers of animals
+// of each category, and the numbers of the store.
+type collector struct {
+	engine.Numbers                // as they are after the transaction
+	before         engine.Numbers // as they were before
+	changes        []changeModel
+	counts         map[int64]*categoryModel // what is added to the numbers of each category
+	err            error
+}
+
+func newCollector(n engine.Numbers) collector {
+	return collector{Numbers: n, before: n, counts: map[int64]*categoryModel{}}
+}
+
+// add adds a change of the caller in ctx.
+func (c *collector) add(ctx context.Context, changeType domain.ChangeType, records domain.ChangedRecords) {
+	c.Position++
+	if changeType != domain.ChangePetAdded && changeType != domain.ChangeOrderPlaced {
+		c.Altered = c.Position
+	}
+	encoded, err := record.AppendRecords(make([]byte, 0, record.Size+16), records)
+	c.err = cmp.Or(c.err, err)
+	c.changes = append(c.changes, changeModel{
+		Seq: c.Position, Type: string(changeType), Caller: domain.CallerOf(ctx), Records: string(encoded),
+	})
+	switch {
+	case records.Before != nil:
+		c.count(*records.Before, -1)
+		c.count(*records.Pet, 1)
+	case changeType == domain.ChangePetRemoved:
+		c.count(*records.Pet, -1)
+	case records.Pet != nil:
+		c.count(*records.Pet, 1)
+	}
+}
+
+// count adds n to the numbers of animals that have the category and the status of pet.
+func (c *collector) count(pet domain.Pet, n int64) {
+	category := c.counts[pet.CategoryID]
+	if category == nil {
+		category = &categoryModel{ID: pet.CategoryID}
+		c.counts[pet.CategoryID] = category
+	}
+	ofCategory, ofAll := &category.None, &c.None
+	switch pet.Status {
+	case domain.PetAvailable:
+		ofCategory, ofAll = &category.Available, &c.Available
+	case domain.PetPending:
+		ofCategory, ofAll = &category.Pending, &c.Pending
+	case domain.PetSold:
+		ofCategory, ofAll = &category.Sold, &c.Sold
+	}
+	*ofCategory += n
+	*ofAll += n
+}
+
+var (
+	insertChanges = newInsert("changes", "seq, type, at, caller, records", "")
+	addCounts     = newInsert("categories", "id, available, pending, sold, none", ` ON CONFLICT (id) DO UPDATE SET
+		available = categories.available + excluded.available, pending = categories.pending + excluded.pending,
+		sold = categories.sold + excluded.sold, none = categories.none + excluded.none`)
+)
+
+// write writes what was collected, as changes that were made at a time.
+func (c *collector) write(tx engine.Tx, at time.Time) error {
+	if c.err != nil || c.Numbers == c.before {
+		return c.err
+	}
+	err := insertChanges.rows(tx, len(c.changes), func(i int, to []any) []any {
+		m := c.changes[i]
+		return append(to, m.Seq, m.Type, at.UnixMilli(), m.Caller, m.Records)
+	})
+	ids := slices.Sorted(maps.Keys(c.counts))
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return *c.counts[id] == categoryModel{ID: id} })
+	err = cmp.Or(err, addCounts.rows(tx, len(ids), func(i int, to []any) []any {
+		m := c.counts[ids[i]]
+		return append(to, m.ID, m.Available, m.Pending, m.Sold, m.None)
+	}))
+	for _, id := range ids {
+		if m := c.counts[id]; min(m.Available, m.Pending, m.Sold, m.None) < 0 {
+			const empty = "DELETE FROM categories WHERE id = $1 AND available = 0 AND pending = 0 AND sold = 0 AND none = 0"
+			err = cmp.Or(err, tx.Queue(empty, id))
+		}
+	}
+	return cmp.Or(err, tx.Queue(engine.UpdateNumbers, c.Values()...))
+}

@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"example.com/petstore/repository/engine"
+)
+
+// polled is what Poll has read, and the connection on which it read it.
+type polled struct {
+	numbers engine.Numbers
+	conn    *pgconn.PgConn
+}
+
+// PollInterval implements engine.Database.
+func (*database) PollInterval() time.Duration { return 0 }
+
+// Poll implements engine.Database, on a connection of its own. If that is another connection than the last time, it reports
+// true: after a failover that lost commits, other commits may have led to the same numbers.
+func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+	latest, err := d.poll(ctx)
+	if isLost(err) {
+		latest, err = d.poll(ctx)
+	}
+	if err != nil {
+		return engine.Numbers{}, false, err
+	}
+	reconnected := latest.conn != d.polled.conn
+	if reconnected { // before a cache reads again, so that it uses a new connection
+		d.epoch.Add(1)
+	}
+	d.polled = latest
+	return latest.numbers, reconnected, nil
+}
+
+func (d *database) poll(ctx context.Context) (latest polled, err error) {
+	conn, err := d.checker.Conn(ctx)
+	if err != nil {
+		return latest, err
+	}
+	err = conn.Raw(func(driverConn any) error {
+		pgxConn := pgxConnOf(driverConn)
+		latest.conn = pgxConn.PgConn()
+		row := pgxConn.QueryRow(ctx, "SELECT position, altered FROM store") // pgx prepares it once on each connection
+		return row.Scan(&latest.numbers.Position, &latest.numbers.Altered)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = errors.New("the table store has no row")
+	}
+	if err != nil {
+		discard(conn)
+		return latest, err
+	}
+	return latest, conn.Close()
+}
