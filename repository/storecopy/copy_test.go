@@ -26,10 +26,21 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 
 var check = testkit.Check
 
-// manyPets adds enough pets for several batches, and an order for each tenth pet.
+// manyPets adds enough pets for several batches, an order for each tenth pet, and the last change. It is SQL of SQLite.
 const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
-	INSERT INTO pets (name, category_id, status) SELECT 'pet ' || i, i, iif(i % 10 = 0, 'pending', NULL) FROM n;
-	INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT id, 'placed', 1, 1 FROM pets WHERE status = 'pending'`
+	INSERT INTO pets (id, name, category_id, status) SELECT i, 'pet ' || i, 7, iif(i % 10 = 0, 'pending', '') FROM n;
+	INSERT INTO orders (id, pet_id, status, created_at, updated_at) SELECT id / 10, id, 'placed', 1, 1 FROM pets WHERE status = 'pending';
+	INSERT INTO categories (id, available, pending, sold, none) VALUES (7, 0, 1200, 0, 10800);
+	UPDATE store SET last_pet = 12000, last_order = 1200, pending = 1200, none = 10800, position = position + 13200, altered = position,
+		kept_after = position + 13199;
+	INSERT INTO changes (seq, type, at, caller, records)
+		SELECT position, 'order.placed', 1, 'key:1', '{"order":{"id":1200,"petId":12000,"status":"placed"}}' FROM store`
+
+// manyRows is the number of rows of manyPets without the changes.
+const manyRows = 12000 + 1200 + 1
+
+// onePet adds a pet.
+const onePet = "INSERT INTO pets (id, name, category_id) VALUES (1, 'Rex', 1); UPDATE store SET last_pet = 1"
 
 // onSQLite reports whether a DSN is the path of a file.
 func onSQLite(dsn string) bool { return filepath.IsAbs(dsn) }
@@ -106,24 +117,38 @@ func queryText(t *testing.T, dsn, query string) (text string) {
 	return text
 }
 
-// dump returns the records of a store on SQLite, one row in each line.
+// dump returns the records of a store on SQLite, and the numbers of the store, one row in each line.
 func dump(t *testing.T, path string) string {
 	t.Helper()
-	lines := []string{
-		"SELECT 'sequence ' || name || ' ' || seq AS line FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys') AND seq > 0",
-		"SELECT 'unfinished ' || count(*) FROM unfinished_copy",
-	}
-	for table, columns := range storecopy.CopiedColumns() {
-		values := "quote(" + strings.ReplaceAll(columns, ", ", ") || ' ' || quote(") + ")"
+	columns := storecopy.CopiedColumns()
+	columns["store"] = engine.NumbersColumns
+	return dumpOf(t, path, columns)
+}
+
+// dumpOf is dump for some columns.
+func dumpOf(t *testing.T, path string, columns map[string]string) string {
+	t.Helper()
+	lines := []string{"SELECT 'unfinished ' || count(*) AS line FROM unfinished_copy"}
+	for table, names := range columns {
+		values := "quote(" + strings.ReplaceAll(names, ", ", ") || ' ' || quote(") + ")"
 		lines = append(lines, "SELECT '"+table+" ' || "+values+" FROM "+table)
 	}
 	return queryText(t, path, "SELECT group_concat(line, char(10)) FROM ("+strings.Join(lines, " UNION ALL ")+" ORDER BY line)")
 }
 
-// wantSame expects the same records in two stores on SQLite.
+// wantSame expects the same records and numbers in two stores on SQLite.
 func wantSame(t *testing.T, from, to string) {
 	t.Helper()
 	testkit.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
+}
+
+// wantSameButChanges is wantSame for the copy of a snapshot, which has no changes.
+func wantSameButChanges(t *testing.T, from, to string) {
+	t.Helper()
+	columns := storecopy.CopiedColumns()
+	delete(columns, "changes")
+	columns["store"] = "last_pet, last_order, last_key, available, pending, sold, none"
+	testkit.Equal(t, "(-source +target)", dumpOf(t, from, columns), dumpOf(t, to, columns))
 }
 
 // wantText expects that the text of the error is exactly this.
@@ -176,18 +201,23 @@ func rowsOf(result storecopy.Result) (rows int64) {
 
 func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"from": "open the source", "to": "open the target"} {
-		paths := map[string]string{"from": newFile(t), "to": newFile(t)}
-		check(t, execute(t, paths[name], "DELETE FROM petstore_schema_version WHERE version_id > 3"))
-		_, err := copyStore(t, paths["from"], paths["to"], ignore)
-		wantText(t, err, "%s %s: wrong schema version: the store has 3, this program needs %d: run petstore migrate up", want, paths[name],
-			engine.SchemaVersion)
+	for name, opening := range map[string]string{"from": "open the source", "to": "open the target"} {
+		for change, want := range map[string]string{
+			"DELETE FROM petstore_schema_version WHERE version_id > 0": fmt.Sprintf(
+				"wrong schema version: the store has 0, this program needs %d: run petstore migrate up", engine.SchemaVersion),
+			"UPDATE petstore_schema_version SET version_id = 8 WHERE version_id > 0": engine.ErrEarlySchema.Error(),
+		} {
+			paths := map[string]string{"from": newFile(t), "to": newFile(t)}
+			check(t, execute(t, paths[name], change))
+			_, err := copyStore(t, paths["from"], paths["to"], ignore)
+			wantText(t, err, "%s %s: %s", opening, paths[name], want)
+		}
 	}
 }
 
 func TestCopyRejectsStoresThatAreInUse(t *testing.T) {
 	t.Parallel()
-	dsn, other := newDatabase(t, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)"), server.NewDatabase(t)
+	dsn, other := newDatabase(t, onePet), server.NewDatabase(t)
 	store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{})
 	check(t, err)
 	defer func() { check(t, store.Close()) }()
@@ -233,10 +263,10 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 			check(t, err)
 			result, err := copySnapshot(t, source, target, atFirstRows(t, func() {
 				check(t, execute(t, source, `UPDATE orders SET status = 'delivered'; UPDATE pets SET status = 'sold' WHERE status = 'pending';
-					INSERT INTO pets (name, category_id) VALUES ('new', 1)`))
+					INSERT INTO pets (id, name, category_id) VALUES (12001, 'new', 1); UPDATE store SET last_pet = 12001`))
 			}))
-			testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
-			wantSame(t, original, target)
+			testkit.Equal(t, "the rows", int64(manyRows), rowsOf(result), err)
+			wantSameButChanges(t, original, target)
 		})
 	}
 }
@@ -245,7 +275,7 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 func TestSnapshotIsKeptWhileTheTargetIsRead(t *testing.T) {
 	t.Parallel()
 	const timeout = 20 * time.Millisecond
-	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)")
+	dsn := newDatabase(t, onePet)
 	const set = "ALTER DATABASE %s SET idle_in_transaction_session_timeout = %d"
 	check(t, execute(t, dsn, fmt.Sprintf(set, queryText(t, dsn, "SELECT current_database()"), timeout.Milliseconds())))
 	_, err := copySnapshot(t, dsn, missingFile(t), func(int) { time.Sleep(10 * timeout) })
@@ -259,7 +289,7 @@ func TestCopyConnectsAgain(t *testing.T) {
 		check(t, execute(t, dsn, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`))
 	}))
-	testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
+	testkit.Equal(t, "the rows", int64(manyRows+1), rowsOf(result), err)
 }
 
 // A suspended petstore, for example after Ctrl-Z, does not read what the server sends.
@@ -269,7 +299,7 @@ func TestSuspendedCopyContinues(t *testing.T) {
 	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 	own := postgrestest.Start(t, "listen_addresses="+address)
 	socket := create(t, own.NewDatabase(t),
-		[]string{"INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)"})
+		[]string{"INSERT INTO pets (id, name, category_id) SELECT i, repeat('x', 200), 1 FROM generate_series(1, 100000) AS i"})
 	from := postgrestest.With(postgrestest.With(socket, "host", address), "tcp_user_timeout", "100")
 	_, err := copyStore(t, from, missingFile(t), atFirstRows(t, func() {
 		const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'"
@@ -297,6 +327,6 @@ func TestCopyBeginsAnewAfterTheServerWasStopped(t *testing.T) {
 		check(t, server.Start())
 		wantText(t, open(t, to), "open the store"+beginsAnew, engineOf(to), engineOf(from))
 		result, err = copyStore(t, from, to, ignore)
-		testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
+		testkit.Equal(t, "the rows", int64(manyRows+1), rowsOf(result), err)
 	}
 }
