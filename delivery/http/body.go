@@ -79,6 +79,7 @@ func readBody(c *gin.Context) (body []byte, err error) {
 		body, err = io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
 	}
 	if err == nil { // net/http keeps reading in order to detect a disconnect: this read must have no deadline
+		stateOf(c).deadline = time.Time{}
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
 	}
 	return body, err

@@ -240,32 +240,43 @@ func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 	t.Parallel()
 	s, timeouts := newUnstartedServer(t), longTimeouts
 	timeouts.Read = 250 * time.Millisecond
-	s.serve(t, s.engine(t, withCall(func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-			return domain.Unavailable(ctx.Err())
-		case <-time.After(timeouts.Read * 3 / 2):
-			return nil
-		}
-	})), timeouts)
+	s.serve(t, s.engine(t, withCall(afterTimeout(timeouts.Read))), timeouts)
 	for range 2 { // all four requests use one connection
 		s.expect(t, get("/v1/pets/1"), ok(createdRex))
 		s.expect(t, postPet(newRex), created(createdRex))
 	}
 }
 
-// After a host has read the body, net/http reads from the connection in the background. When that read
-// fails, also at the read deadline, net/http cancels the context of the request.
-func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
+// After a host has read the body, net/http reads from the connection in the background. When that read fails, also at the
+// read deadline, net/http cancels the context of the request. An operation with a body removes the deadline.
+func TestReadDeadlineEndsOnlyRequestsWithoutABodyOfTheirOwn(t *testing.T) {
 	t.Parallel()
+	const timeout = 50 * time.Millisecond
+	var call func(context.Context) error
 	s := newUnstartedServer(t)
 	s.startAfter(t, func(c *gin.Context) {
 		body, _ := io.ReadAll(c.Request.Body)
 		c.Request.Body = io.NopCloser(bytes.NewReader(body))
-	}, nil, withCall(untilDone), withRequestTimeout(50*time.Millisecond))
+	}, nil, withCall(func(ctx context.Context) error { return call(ctx) }), withRequestTimeout(timeout))
 	for range 8 {
-		if r := s.expect(t, postPet(newRex), rejected(503, "unavailable")); !r.Close {
+		call = afterTimeout(timeout)
+		s.expect(t, postPet(newRex), created(createdRex))
+		call = untilDone
+		r := s.expect(t, request{method: http.MethodGet, path: "/v1/pets/1", body: "{}"}, rejected(503, "unavailable"))
+		if !r.Close {
 			t.Error("the connection stays open")
+		}
+	}
+}
+
+// afterTimeout returns a call that succeeds after more than the timeout, unless the context of its request ends.
+func afterTimeout(timeout time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return domain.Unavailable(ctx.Err())
+		case <-time.After(timeout * 3 / 2):
+			return nil
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // A requestState is what the middleware and the handlers of a request share.
 type requestState struct {
 	id         [1]string     // the X-Request-Id, as a value of http.Header
-	deadline   time.Time     // the deadline for reading the body, zero without a body
+	deadline   time.Time     // the deadline for reading the body; zero without a body, and once readBody has read it
 	caller     string        // empty before authentication
 	lineage    int64         // the lineage of the API key, 0 for a caller that the host's Authenticator returned
 	required   apikey.Scope  // the scope that the operation requires of an API key
