@@ -35,7 +35,6 @@ type listChangesQuery struct {
 //	@Param			query	query	listChangesQuery	false	"page"
 //	@Success		200		{array}	record.Change			"A page of changes, in ascending order of `seq`"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
-//	@Failure		404	{object}	errorBody	"not_found"
 //	@Failure		410	{object}	errorBody	"changes_expired"
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/changes [get]

@@ -41,7 +41,7 @@ func (q listOrdersQuery) next(after int64) string {
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
 //	@Success		200		{array}	record.Order			"A page of orders. Send the `id` of one that is placed as `orderId` to deliverOrder or cancelOrder."
-//	@Success		304		"Not modified"
+//	@Success		304		"Page not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders [get]

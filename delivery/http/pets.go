@@ -59,7 +59,7 @@ func (q listPetsQuery) petQuery() domain.PetQuery {
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filters"
 //	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder."
-//	@Success		304		"Not modified"
+//	@Success		304		"Page not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/pets [get]
