@@ -92,6 +92,7 @@ func TestEveryOperationRequiresKeyThatAllowsIt(t *testing.T) {
 	}
 	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7,"status":"pending"}]`))
 	check(t, s.keys.Revoke(t.Context(), 2))
+	s.waitUntilInvalid(t, readOnly)
 	s.expect(t, postPet(newRex, readOnly), rejected(401, "invalid_api_key"))
 }
 
@@ -154,6 +155,10 @@ func TestAuthenticatorNamesCallerOrRejects(t *testing.T) {
 		caller = test.caller
 		s.expect(t, postPet(newRex, one), test.want)
 	}
+	changes := string(s.expect(t, get("/v1/changes"), ok("")).body) // the replay changed nothing
+	for caller, want := range map[string]int{`"caller":"user:ann"`: 1, `"caller":"user:bob"`: 1, `"caller":`: 2} {
+		testkit.Equal(t, caller, want, strings.Count(changes, caller))
+	}
 }
 
 // Keys that replace each other have the same idempotency keys, also while several of them are valid. The
@@ -176,6 +181,7 @@ func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
 	other, second := newKey(t, s.keys, ""), rotate(1, time.Hour)
 	add(again, "Authorization: Bearer "+second)
 	add(again, "Authorization: Bearer "+rotate(3, 0))
+	s.waitUntilInvalid(t, "Authorization: Bearer "+second)
 	add(rejected(401, "invalid_api_key"), "Authorization: Bearer "+second)
 	add(again, "Authorization: Bearer "+s.key)
 	add(created(`{"id":2,"name":"Rex","categoryId":7}`).withHeader(notReplayed), "Authorization: Bearer "+other)

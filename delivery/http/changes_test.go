@@ -8,7 +8,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
@@ -140,4 +143,90 @@ func TestPositionIsReadBeforeThePage(t *testing.T) {
 	if got := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); got != before {
 		t.Errorf("got the position %d, want %d: the page lacks the animal of the next change", got, before)
 	}
+}
+
+// A response, also from memory, has all changes that were acknowledged before the request. A count has exactly the changes up
+// to its position, a page at least these.
+func TestResponseHasTheChangesUpToItsPositionWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	const writers, each = 4, 20
+	s := newTestServer(t)
+	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	var writing sync.WaitGroup
+	var written atomic.Int64
+	for range writers {
+		writing.Go(func() {
+			for range each {
+				if res, err := s.send(t.Context(), postPet(newRex)); err != nil || res.StatusCode != http.StatusCreated {
+					t.Errorf("got %v and %v", res, err)
+				}
+				written.Add(1)
+			}
+		})
+	}
+	for acknowledged := int64(0); acknowledged < writers*each; {
+		acknowledged = written.Load()
+		count := s.expect(t, get("/v1/store/inventory?categoryId=7"), ok(""))
+		counted := positionOf(t, count) - begin
+		count.check(t, ok(fmt.Sprintf(`{"available":0,"pending":0,"sold":0,"none":%d,"total":%[1]d}`, counted)))
+		page := s.expect(t, get("/v1/pets?limit=100"), ok(""))
+		listed := positionOf(t, page) - begin
+		if got := int64(strings.Count(string(page.body), `"id":`)); got < listed || min(listed, counted) < acknowledged {
+			t.Errorf("got %d animals with the position %d, and a count of %d, after %d responses", got, listed, counted, acknowledged)
+		}
+	}
+	writing.Wait()
+}
+
+// countingPets adds an animal before each count.
+type countingPets struct {
+	rest.Pets
+	add func()
+}
+
+func (p countingPets) Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error) {
+	p.add()
+	return p.Pets.Inventory(ctx, categoryID)
+}
+
+func TestPositionOfACountIsReadWithIt(t *testing.T) {
+	t.Parallel()
+	var s *testServer
+	s = newTestServer(t, func(o *rest.Options) {
+		o.Pets = countingPets{o.Pets, func() { s.createPets(t, domain.NewPet{Name: "Rex"}) }}
+	})
+	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	for i := range int64(3) { // the animal was added after the request had read the numbers
+		res := s.expect(t, get("/v1/store/inventory"), ok(fmt.Sprintf(`{"available":0,"pending":0,"sold":0,"none":%d,"total":%[1]d}`, i+1)))
+		if got := positionOf(t, res) - begin; got != i+1 {
+			t.Errorf("got %d changes, want %d", got, i+1)
+		}
+	}
+}
+
+// Old changes are removed without a change of any page.
+func TestRemovedChangesAreExpired(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	s.createPets(t, newPets(2500, "")...)
+	kept := s.expect(t, get("/v1/changes?limit=1"), ok("")).link(t, "next")
+	if want := fmt.Sprintf("/v1/changes?limit=1&after=%d", begin+1); kept != want {
+		t.Errorf("got the link %s, want %s", kept, want)
+	}
+	page := s.expect(t, get("/v1/pets?limit=2"), ok(""))
+	s.clock.set(time.Now().Add(8 * 24 * time.Hour))
+	check(t, s.changes.RemoveOld(t.Context(), 7*24*time.Hour))
+	expired := rejected(410, "changes_expired")
+	s.expect(t, get(kept), expired)
+	s.expect(t, get(kept, acceptEvents), expired)
+	s.expect(t, get("/v1/changes", acceptEvents, fmt.Sprint("Last-Event-ID: ", begin+999)), expired)
+	first := fmt.Sprintf("id: %d\nevent: pet.added\n", begin+1001)
+	s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+1000), acceptEvents)).wantEvent(t, first)
+	s.stream(t, get("/v1/changes", acceptEvents)).wantEvent(t, first)
+	again := s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+page.Header.Get("ETag")), wantResponse{status: http.StatusNotModified})
+	if got := positionOf(t, again); got != begin+2500 {
+		t.Errorf("got the position %d, want %d", got, begin+2500)
+	}
+	s.expect(t, get(fmt.Sprint("/v1/changes?after=", begin+2500)), ok(`[]`))
 }

@@ -21,6 +21,7 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -87,7 +88,8 @@ func TestStreamSendsChanges(t *testing.T) {
 		t.Errorf("got %q, want a comment after a time without events", part)
 	}
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
-	changes.wantEvent(t, eventOf(begin+251, "pet.updated", `"pet":{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`))
+	changes.wantEvent(t, eventOf(begin+251, "pet.updated", `"pet":{"id":1,"name":"Rex","categoryId":7,"status":"pending"},`+
+		`"before":{"id":1,"name":"Rex","categoryId":7,"status":"available"}`))
 	placed := eventOf(begin+252, "order.placed",
 		`"order":{"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`)
 	changes.wantEvent(t, placed)
@@ -98,6 +100,40 @@ func TestStreamSendsChanges(t *testing.T) {
 	}
 	s.expect(t, get("/v1/changes?limit=1", "Accept: */*"), ok("").withHeader("Content-Type: application/json"))
 	s.expectOnly(t, newRequest(http.MethodHead, "/v1/changes", acceptEvents), ok("").withHeader("Content-Type: text/event-stream"))
+}
+
+// countedChanges counts the pages that are read.
+type countedChanges struct {
+	rest.Changes
+	reads *atomic.Int64
+}
+
+func (c countedChanges) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
+	c.reads.Add(1)
+	return c.Changes.List(ctx, page)
+}
+
+func TestStreamReadsOnlyAfterAChange(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int64
+	s := newTestServer(t, func(o *rest.Options) { o.Changes = countedChanges{o.Changes, &reads} })
+	changes := s.stream(t, get("/v1/changes", acceptEvents))
+	comments := func(n int) {
+		for range n {
+			if part, open := changes.next(); !open || !strings.HasPrefix(part, ":\nid: ") {
+				t.Fatalf("got %q, want a comment", part)
+			}
+		}
+	}
+	comments(2) // at the begin, and after a time without events
+	before := reads.Load()
+	comments(3)
+	testkit.Equal(t, "the reads without a change", before, reads.Load())
+	s.createPets(t, domain.NewPet{Name: "Rex"})
+	changes.wantEvent(t, "event: pet.added")
+	if after := reads.Load(); after == before || after > before+2 {
+		t.Errorf("got %d reads after a change, want 1 or 2", after-before)
+	}
 }
 
 func TestAcceptSelectsEvents(t *testing.T) {
@@ -114,23 +150,12 @@ func TestAcceptSelectsEvents(t *testing.T) {
 	}
 }
 
-// The API sets the deadline of a request before the middleware of the host runs. So the context that the
-// middleware sets has this deadline, too. A write deadline ends an HTTP/2 stream also while nothing is sent.
+// A write deadline ends an HTTP/2 stream also while nothing is sent.
 func TestStreamOutlivesDeadlines(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, s *testServer){
 		"of the server": func(t *testing.T, s *testServer) {
 			s.serve(t, s.engine(t, withRequestTimeout(time.Second)), server.Timeouts{Read: time.Second, Write: time.Second, Shutdown: time.Minute})
-		},
-		"of the host": func(t *testing.T, s *testServer) {
-			authenticate := func(c *gin.Context) (string, error) { return "ann", c.Request.Context().Err() }
-			api := s.api(t, withRequestTimeout(50*time.Millisecond), withAuthenticator(authenticate))
-			s.startHost(t, gin.New(), api, func(c *gin.Context) {
-				ctx, cancel := context.WithTimeout(c.Request.Context(), 100*time.Millisecond)
-				defer cancel()
-				c.Request = c.Request.WithContext(ctx)
-				c.Next()
-			})
 		},
 		"of HTTP/2": func(t *testing.T, s *testServer) {
 			engine, api := gin.New(), s.api(t)
@@ -274,10 +299,7 @@ func TestStreamEnds(t *testing.T) {
 		"when its key is revoked": func(t *testing.T, s *testServer, _ context.CancelFunc) {
 			check(t, s.keys.Revoke(t.Context(), 1))
 		},
-		"when the store fails": func(t *testing.T, s *testServer, _ context.CancelFunc) { s.removeTable(t, "changes") },
-		"when no changes are recorded": func(t *testing.T, s *testServer, _ context.CancelFunc) {
-			s.database.Exec(t, "UPDATE recording SET active = 0")
-		},
+		"when the store fails":       func(t *testing.T, s *testServer, _ context.CancelFunc) { s.removeTable(t, "changes") },
 		"when the server shuts down": func(_ *testing.T, _ *testServer, stop context.CancelFunc) { stop() },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,8 +72,8 @@ func FuzzQuery(f *testing.F) {
 		pets[i] = listed{ID: id, CategoryID: []int64{7, -1}[i%2], Status: []string{"", "available", "sold"}[i%3]}
 		orders[i] = listed{ID: id, PetID: []int64{id, id, 2}[i%3], Status: []string{"placed", "delivered", "cancelled"}[i%3]}
 		s.createPets(f, domain.NewPet{Name: "Rex", CategoryID: pets[i].CategoryID, Status: domain.PetStatus(pets[i].Status)})
-		const insert = "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $3)"
-		s.database.Exec(f, insert, orders[i].PetID, orders[i].Status, noon.UnixMilli())
+		const insert = "INSERT INTO orders (id, pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)"
+		s.database.Exec(f, insert, id, orders[i].PetID, orders[i].Status, noon.UnixMilli())
 	}
 	for _, seed := range querySeeds {
 		f.Add(seed)

@@ -292,6 +292,16 @@ func (s *testServer) removeTable(t *testing.T, name string) {
 	s.database.Exec(t, "ALTER TABLE "+name+" RENAME TO removed_"+name)
 }
 
+// waitUntilInvalid waits until a key that was revoked is rejected. Every process remembers a key for repository.MaxKeyAge.
+func (s *testServer) waitUntilInvalid(t *testing.T, authorization string) {
+	t.Helper()
+	testkit.WaitUntilWithin(t, 5*time.Second, "the key is rejected", func() bool {
+		res, err := s.send(t.Context(), get("/v1/pets", authorization))
+		check(t, err)
+		return res.StatusCode == http.StatusUnauthorized
+	})
+}
+
 func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) {
