@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/petstore"
@@ -64,4 +65,60 @@ func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	defer cancel()
 	err = service.Follow(ctx, last, func(_ context.Context, change domain.Change) error { return fmt.Errorf("unexpected %+v", change) })
 	testkit.WantError(t, "Follow without changes", err, context.DeadlineExceeded)
+}
+
+func TestFollowPassesWhoMadeAChangeAndTheAnimalBefore(t *testing.T) {
+	t.Parallel()
+	service := newService(t, newEngine(t), petstore.Options{})
+	begin, err := service.Changes().Latest(t.Context())
+	testkit.Check(t, err)
+	rex, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex", CategoryID: 7}, domain.IdempotencyKey{})
+	testkit.Check(t, err)
+	corrected, err := service.Pets().Update(domain.WithCaller(t.Context(), "user:ann"), rex.ID, domain.PetPatch{Name: new("Rex II")}, nil)
+	testkit.Check(t, err)
+	var got domain.Change
+	correction := errors.New("a correction")
+	err = service.Follow(t.Context(), begin, func(_ context.Context, change domain.Change) error {
+		if got = change; change.Before != nil {
+			return correction
+		}
+		return nil
+	})
+	testkit.WantError(t, "Follow", err, correction)
+	got.At = time.Time{}
+	testkit.Equal(t, "the change", domain.Change{
+		ChangeHeader:   domain.ChangeHeader{Seq: begin + 2, Type: domain.ChangePetUpdated, Caller: "user:ann"},
+		ChangedRecords: domain.ChangedRecords{Pet: &corrected, Before: &rex},
+	}, got)
+}
+
+func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
+	t.Parallel()
+	store := newEngine(t)
+	synctest.Test(t, func(t *testing.T) {
+		var o petstore.Options
+		o.Store.Now = func() time.Time { return time.Now().Add(-8 * 24 * time.Hour) } // a day longer than changes are kept
+		service := newService(t, store, o)
+		begin, err := service.Changes().Latest(t.Context())
+		testkit.Check(t, err)
+		testkit.Check(t, service.Store().InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			_, err := r.Pets.Create(ctx, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 2500))
+			return err
+		}))
+		time.Sleep(61 * time.Second) // old changes are removed each minute
+		for _, after := range []int64{1, begin, begin + 999, begin + 2501} {
+			err := service.Follow(t.Context(), after, func(context.Context, domain.Change) error { return errors.New("a change") })
+			if err == nil || err.Error() != domain.ChangesExpired(after).Error() {
+				t.Errorf("Follow after begin%+d: got %v, want that its position has expired", after-begin, err)
+			}
+		}
+		for _, after := range []int64{0, begin + 1000} { // the oldest change that is kept
+			first := errors.New("first")
+			err := service.Follow(t.Context(), after, func(_ context.Context, change domain.Change) error {
+				testkit.Equal(t, "the first change", begin+1001, change.Seq)
+				return first
+			})
+			testkit.WantError(t, "Follow", err, first)
+		}
+	})
 }
