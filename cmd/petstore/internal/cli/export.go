@@ -38,8 +38,8 @@ func newExport(in *invocation) *cobra.Command {
 		Short: "Write all animals, orders or changes to a file",
 		Long: `Write all animals, orders or changes to a new file, or to standard output, also while the
 service runs on the same store. All records are read at one point in time, and written in
-ascending order of id or seq. Of the changes, export writes those that are still kept; the
-service must record changes.
+ascending order of id or seq. Of the changes, export writes those that are still kept: who
+changed what, and an animal as it was before a correction.
 
 NDJSON is a JSON object in each line, as in the responses of the API. CSV (RFC 4180) begins
 with a header and has the same names: id, name, categoryId and status of animals; id, petId,

@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -37,4 +41,31 @@ func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
 	if err := storeError(nil, sqlite.New("pets.db")); err != nil {
 		t.Errorf("got %v for no error", err)
 	}
+}
+
+// run runs a command that must succeed, and returns its output.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	var output, failure strings.Builder
+	if code := Run(t.Context(), Program{Args: args, Stdout: &output, Stderr: &failure}); code != 0 {
+		t.Fatalf("%v: got code %d: %s", args, code, failure.String())
+	}
+	return output.String()
+}
+
+func TestCommandIsTheCallerOfItsChanges(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	store, pets := "database.dsn="+filepath.Join(folder, "pets.db"), filepath.Join(folder, "pets.ndjson")
+	check(t, os.WriteFile(pets, []byte(`{"name":"Rex","categoryId":7}`), 0o600))
+	run(t, "import", pets, "--set", store)
+	run(t, "seed", "--count", "1", "--orders", "0", "--set", store)
+	changes := run(t, "export", "--type", "changes", "-", "--set", store)
+	for i, line := range strings.Split(strings.TrimSpace(changes), "\n") {
+		caller := []string{"command:import", "command:seed"}[min(i, 1)]
+		if !strings.Contains(line, `"type":"pet.added"`) || !strings.Contains(line, `"caller":"`+caller+`","pet":{"id":`) {
+			t.Errorf("got the change %s, want that %s has added an animal", line, caller)
+		}
+	}
+	testkit.Equal(t, "the number of changes", 2, strings.Count(changes, "\n"))
 }
