@@ -110,6 +110,20 @@ func TestOrdersAreWrittenInEachFormat(t *testing.T) {
 	}
 }
 
+// A line is a change as the API sends it.
+func TestChangesAreWrittenAsNDJSON(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, time.November, 20, 12, 0, 0, 1e6, time.UTC)
+	header := domain.ChangeHeader{Seq: 7, Type: domain.ChangePetUpdated, At: at, Caller: `user:"ann"`}
+	const records = `{"pet":{"id":1,"name":"Rex <1>","categoryId":7},"before":{"id":1,"name":"Rex","categoryId":7}}`
+	got := write(t, func(out io.Writer, _ file.Format, _ rune) *file.Writer[domain.RecordedChange] {
+		return file.NewChangeWriter(out)
+	}, file.NDJSON,
+		domain.RecordedChange{ChangeHeader: header, Records: []byte(records)})
+	want := `{"seq":7,"type":"pet.updated","at":"2026-11-20T12:00:00.001Z","caller":"user:\"ann\"",` + records[1:] + "\n"
+	testkit.Equal(t, "the line", want, got)
+}
+
 func TestFlushReturnsTheErrorOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {

@@ -50,11 +50,11 @@ type Keys interface {
 
 // Options are the options of New. Pets, Orders, Changes, Numbers, and Keys or Authenticate are required.
 type Options struct {
-	Pets   Pets
-	Orders Orders
-	Keys   Keys
-	// ChangeStreams is the maximum number of open streams of a caller, 10 when zero.
-	Changes       Changes
+	Pets    Pets
+	Orders  Orders
+	Changes Changes
+	Keys    Keys
+	// ChangeStreams is the maximum number of open streams of changes of a caller, 10 when zero.
 	ChangeStreams int
 	// Unavailable, if not nil, is the error of every operation, for example while the store is being opened. The API then
 	// calls no use case, and requires none.

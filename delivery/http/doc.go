@@ -7,9 +7,9 @@
 // The files:
 //
 //	api.go, routes.go                  the API and its options, its routes, mounting it, the headers of the deprecated getPet
-//	middleware.go, requeststate.go     the middleware of every request, its state and its deadline
+//	middleware.go, requeststate.go     the middleware and the state of every request
 //	auth.go, ratelimit.go              authentication, rate limit
-//	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
+//	body.go                            bodies, parameters, Idempotency-Key (see also delivery/internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
 //	page.go, pagecache.go, query.go    lists and single records, their cache, the queries of lists
 //	changes.go, changestream.go        the changes, as pages and as a stream of events

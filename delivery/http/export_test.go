@@ -9,9 +9,7 @@ import (
 // SetStreamTimes sets the interval at which streams of changes check their authorization, and the timeout
 // of streams.
 func (a *API) SetStreamTimes(check, timeout time.Duration) {
-	if a.streams != nil {
-		a.streams.check, a.streams.timeout = check, timeout
-	}
+	a.streams.check, a.streams.timeout = check, timeout
 }
 
 // StreamCheckInterval is the interval at which the authorization of a stream is checked.

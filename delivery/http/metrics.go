@@ -22,7 +22,7 @@ type metrics struct {
 	cacheHits   prometheus.Counter
 	cacheMisses prometheus.Counter
 	cacheStale  prometheus.Counter
-	streams     []prometheus.Collector // empty if changes are not recorded
+	streams     []prometheus.Collector
 }
 
 // newMetrics returns the metrics. callerLabel is the name of the label for the caller.
