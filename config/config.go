@@ -25,7 +25,7 @@ type Config struct {
 		BootstrapKey string `mapstructure:"bootstrap_key" secret:"true" validate:"omitempty,bootstrapkey"`
 	} `mapstructure:"auth"`
 	Cache struct { // the cache of pages (lists and single records) in memory
-		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0 to 1099511627776"`
+		MaxBytes int `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0 to 1099511627776"`
 		// StaleIfUnavailable is how long pages and API keys in memory are used while the database is not available.
 		StaleIfUnavailable time.Duration `mapstructure:"stale_if_unavailable" default:"0s" validate:"min=0s,max=24h" remedy:"must be from 0s to 24h"`
 	} `mapstructure:"cache"`
