@@ -1,33 +1,43 @@
-package domain
+package domain_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
 
-func TestPageIsValidUntilAChangeThatMayBelongToIt(t *testing.T) {
+	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
+)
+
+func TestPageIsValidUntilAChangeThatConcernsIt(t *testing.T) {
 	t.Parallel()
-	read := Numbers{Position: 7, Altered: 5, Generation: 1}
-	for name, test := range map[string]struct {
-		now           Numbers
-		grows, others bool // whether a page is valid to which a record that is added may belong, and any other page
+	earlier := domain.Numbers{Position: 7, Altered: 5, Generation: 2}
+	for _, c := range []struct {
+		name          string
+		change        func(*domain.Numbers)
+		grows, others bool // whether a page that grows is valid, and another one
 	}{
-		"no change":             {read, true, true},
-		"an addition":           {Numbers{Position: 8, Altered: 5, Generation: 1}, false, true},
-		"another change":        {Numbers{Position: 8, Altered: 8, Generation: 1}, false, false},
-		"an unknown commit":     {Numbers{Position: 7, Altered: 5, Generation: 2}, false, false},
-		"while one adds":        {Numbers{Position: 7, Altered: 5, Generation: 1, Adding: true}, false, true},
-		"while one alters":      {Numbers{Position: 7, Altered: 5, Generation: 1, Adding: true, Altering: true}, false, false},
-		"after a failover back": {Numbers{Position: 6, Altered: 4, Generation: 1}, false, false},
+		{"nothing", func(*domain.Numbers) {}, true, true},
+		{"an addition", func(n *domain.Numbers) { n.Position = 8 }, false, true},
+		{"an alteration", func(n *domain.Numbers) { n.Position, n.Altered = 8, 8 }, false, false},
+		{"a failover to an older state", func(n *domain.Numbers) { n.Position, n.Altered = 6, 4 }, false, false},
+		{"unknown commits", func(n *domain.Numbers) { n.Generation = 3 }, false, false},
+		{"an addition that is being committed", func(n *domain.Numbers) { n.Adding = true }, false, true},
+		{"an alteration that is being committed", func(n *domain.Numbers) { n.Adding, n.Altering = true, true }, false, false},
 	} {
-		if grows, others := test.now.Validates(read, true), test.now.Validates(read, false); grows != test.grows || others != test.others {
-			t.Errorf("%s: got %t for a page that grows and %t for another, want %t and %t", name, grows, others, test.grows, test.others)
-		}
+		latest := earlier
+		c.change(&latest)
+		testkit.Equal(t, "whether a page that grows is valid after "+c.name, c.grows, latest.Validates(earlier, true))
+		testkit.Equal(t, "whether another page is valid after "+c.name, c.others, latest.Validates(earlier, false))
 	}
+	committing := earlier
+	committing.Adding, committing.Altering = true, true
+	testkit.Equal(t, "whether a page of a commit that changed nothing is valid", true, earlier.Validates(committing, true))
 }
 
 func TestDamagedChangeIsNotDecoded(t *testing.T) {
 	t.Parallel()
-	const want = "decode the change 7: "
-	_, err := RecordedChange{ChangeHeader: ChangeHeader{Seq: 7}, Records: []byte(`{"pet":`)}.Decode()
-	if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
-		t.Errorf("got the error %v, want one that begins with %q", err, want)
+	damaged := domain.RecordedChange{ChangeHeader: domain.ChangeHeader{Seq: 7}, Records: []byte(`{"pet":`)}
+	if _, err := damaged.Decode(); err == nil || !strings.HasPrefix(err.Error(), "decode the change 7: ") {
+		t.Errorf("got the error %v, want one that names the change 7", err)
 	}
 }

@@ -80,21 +80,27 @@ func (c *collector) write(tx engine.Tx, at time.Time) error {
 	if c.err != nil || c.Numbers == c.before {
 		return c.err
 	}
-	err := insertChanges.rows(tx, len(c.changes), func(i int, to []any) []any {
+	if err := insertChanges.rows(tx, len(c.changes), func(i int, to []any) []any {
 		m := c.changes[i]
 		return append(to, m.Seq, m.Type, at.UnixMilli(), m.Caller, m.Records)
-	})
+	}); err != nil { // SQLite may have ended the transaction: each further statement would commit by itself
+		return err
+	}
 	ids := slices.Sorted(maps.Keys(c.counts))
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return *c.counts[id] == categoryModel{ID: id} })
-	err = cmp.Or(err, addCounts.rows(tx, len(ids), func(i int, to []any) []any {
+	if err := addCounts.rows(tx, len(ids), func(i int, to []any) []any {
 		m := c.counts[ids[i]]
 		return append(to, m.ID, m.Available, m.Pending, m.Sold, m.None)
-	}))
+	}); err != nil {
+		return err
+	}
 	for _, id := range ids {
 		if m := c.counts[id]; min(m.Available, m.Pending, m.Sold, m.None) < 0 {
 			const empty = "DELETE FROM categories WHERE id = $1 AND available = 0 AND pending = 0 AND sold = 0 AND none = 0"
-			err = cmp.Or(err, tx.Queue(empty, id))
+			if err := tx.Queue(empty, id); err != nil {
+				return err
+			}
 		}
 	}
-	return cmp.Or(err, tx.Queue(engine.UpdateNumbers, c.Values()...))
+	return tx.Queue(engine.UpdateNumbers, c.Values()...)
 }

@@ -74,6 +74,7 @@ func (t *transaction) withIDs(news []domain.NewPet) ([]domain.Pet, error) {
 }
 
 func (t *transaction) insertPets(pets []domain.Pet) error {
+	t.wrote() // also if the first of several statements succeeds
 	return translate(t.db, insertPets.rows(t.tx, len(pets), func(i int, to []any) []any {
 		m := newPetModel(pets[i])
 		return append(to, m.ID, m.Name, m.CategoryID, m.Status)

@@ -1,6 +1,7 @@
 package repository_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 )
 
@@ -58,4 +60,18 @@ func TestPagesAreFoundByTheirIndex(t *testing.T) {
 			}
 		}
 	}
+}
+
+// One statement inserts two animals, and the next one the third, whose id another program has used.
+func TestAnimalsThatFailedAreNotAdded(t *testing.T) {
+	t.Parallel()
+	s := open(t, newEngine(t), repository.Options{})
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		return repository.ExecIn(ctx, r, "INSERT INTO pets (id, name, category_id) VALUES (3, 'foreign', 0)")
+	})
+	_, _, err := s.CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}, {Name: "Pia"}}, port.Claim{})
+	if err == nil {
+		t.Error("CreatePets succeeded")
+	}
+	wantNames(t, s, "foreign")
 }

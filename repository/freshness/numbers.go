@@ -76,7 +76,7 @@ func (n *Numbers) check(ctx context.Context) error {
 		if n.interval == 0 { // after a failover to an older state, the numbers may be smaller
 			latest.Position, latest.Altered = found.Position, found.Altered
 		} else { // meanwhile a commit of this process may have ended
-			latest.Position, latest.Altered = max(latest.Position, found.Position), max(latest.Altered, found.Altered)
+			raise(latest, found)
 		}
 	})
 	n.checked.Store(&start)
@@ -103,7 +103,7 @@ func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) erro
 				latest.Generation++
 				return
 			}
-			latest.Position, latest.Altered = after.Position, after.Altered
+			raise(latest, after) // meanwhile a check may have found the commit of another process
 		})
 		if failed {
 			n.checked.Store(nil)
@@ -112,6 +112,11 @@ func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) erro
 	err := commit()
 	failed = err != nil
 	return err
+}
+
+// raise raises the numbers to those that were found, unless they are greater.
+func raise(latest *domain.Numbers, found engine.Numbers) {
+	latest.Position, latest.Altered = max(latest.Position, found.Position), max(latest.Altered, found.Altered)
 }
 
 func (n *Numbers) replace(change func(*domain.Numbers)) {

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/internal/batch"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
-	"example.com/petstore/repository/sharedquery"
 )
 
 var (
@@ -25,11 +26,12 @@ var (
 type write struct {
 	process *process
 	plan    struct {
-		kind    int // the kind of the rows
+		alters  bool // whether the rows are alterations, and not additions
 		keys    []int
 		creates bool // whether it calls Create
 		claims  bool // whether it inserts the rows only if none of them exists
 		ignores bool // whether it ignores the error of a statement
+		queues  bool // whether it queues the statements that insert
 		end     string
 	}
 	times struct{ called, canceled, started, returned time.Duration }
@@ -45,9 +47,10 @@ type write struct {
 
 func (w *write) String() string { return fmt.Sprintf("%+v %+v: %v", w.plan, w.times, w.err) }
 
-func newWrite(p *process, d draws, kind, key int) *write {
+func newWrite(p *process, d draws, alters bool, key int) *write {
 	w := &write{process: p}
-	w.plan.kind, w.plan.creates, w.plan.claims, w.plan.ignores = kind, d.chance(0.5), d.chance(0.3), d.chance(0.1)
+	w.plan.alters, w.plan.creates, w.plan.claims = alters, d.chance(0.5), d.chance(0.3)
+	w.plan.ignores, w.plan.queues = d.chance(0.1), d.chance(0.5)
 	w.plan.end = []string{"fails", "panics", "exits", "succeeds"}[min(d.IntN(20), 3)]
 	if w.plan.claims || w.plan.creates && d.chance(0.1) { // the creation fails if there is a row
 		key = d.IntN(3)
@@ -78,12 +81,9 @@ func (w *write) do(d draws) {
 			w.err = panicked.(error)
 		}
 		w.process.mu.Lock()
-		defer w.process.mu.Unlock()
 		w.times.returned = now()
-		for _, fn := range w.process.returns {
-			fn()
-		}
-		w.process.returns = nil
+		w.process.mu.Unlock()
+		w.process.returned()
 	}()
 	w.err = errExited // replaced if the call returns or panics
 	if w.plan.creates {
@@ -93,29 +93,70 @@ func (w *write) do(d draws) {
 	}
 }
 
-// onReturn calls fn when the next call returns. At that moment a queued call may become the leader.
+// onReturn calls fn when the next write or check returns. At that moment a queued call may become the leader.
 func (p *process) onReturn(fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.returns = append(p.returns, fn)
 }
 
-// repositories insert rows in the same way as package repository.
-type repositories struct{ *groupcommit.Tx }
-
-func (p *process) newRepositories(t *groupcommit.Tx) repositories {
-	p.begun = append(p.begun, now())
-	return repositories{t}
+func (p *process) returned() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fn := range p.returns {
+		fn()
+	}
+	p.returns = nil
 }
 
-// mark records that a row of a kind was inserted.
-func (r repositories) mark(kind int) {
-	[]func(int64){r.MarkAdded, r.MarkChanged, r.MarkKeysChanged}[kind](1)
+// repositories insert rows, and collect the numbers of the store, in the same way as package repository.
+type repositories struct {
+	*groupcommit.Tx
+	before, after engine.Numbers // as they were before the transaction, and as they are after it
+}
+
+func (p *process) newRepositories(t *groupcommit.Tx) *repositories {
+	p.begun = append(p.begun, now())
+	return &repositories{t, t.Numbers(), t.Numbers()}
+}
+
+// commit commits the transaction.
+func (p *process) commit(r *repositories, commit func() error) error {
+	if r.after != r.before {
+		if err := r.Queue("UPDATE", r.after); err != nil {
+			return engine.NotCommittedError{Err: err}
+		}
+	}
+	return p.numbers.Commit(r.before, r.after, commit)
+}
+
+// insert inserts rows of a write.
+func (r *repositories) insert(ctx context.Context, w *write, queues bool, keys ...int) error {
+	var rows []any
+	after := r.after
+	for _, key := range keys {
+		after.Position++
+		if w.plan.alters {
+			after.Altered = after.Position
+		}
+		rows = append(rows, row{key: key, by: w, position: after.Position})
+	}
+	var err error
+	if queues {
+		err = r.Queue("INSERT", rows...)
+	} else {
+		_, err = r.ExecContext(ctx, "INSERT", rows...)
+	}
+	if err == nil {
+		r.Wrote()
+		r.after = after
+	}
+	return err
 }
 
 // begin begins a run of the function or of the creation. The caller must call ended with the error of the
 // run, also after a panic or runtime.Goexit.
-func (w *write) begin(r repositories) (ended func(error)) {
+func (w *write) begin(r *repositories) (ended func(error)) {
 	w.in, w.inserted, w.earlier = r.Tx.Tx.(*tx), nil, false
 	w.runs++
 	w.times.started = cmp.Or(w.times.started, now())
@@ -126,9 +167,9 @@ func (w *write) begin(r repositories) (ended func(error)) {
 	}
 }
 
-// create runs creations. One statement looks for the rows of the creations that claim, and one inserts all
-// rows.
-func (r repositories) create(ctx context.Context, writes []*write) (err error) {
+// create runs creations. One statement looks for the rows of the creations that claim. The rows of each creation are
+// inserted by one statement.
+func (r *repositories) create(ctx context.Context, writes []*write) (err error) {
 	for _, w := range writes {
 		ended := w.begin(r)
 		defer func() { ended(err) }()
@@ -136,7 +177,6 @@ func (r repositories) create(ctx context.Context, writes []*write) (err error) {
 	if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
 		return err
 	}
-	var rows []any
 	taken := map[int]bool{}
 	for _, w := range writes {
 		w.earlier = w.plan.claims && slices.ContainsFunc(w.plan.keys, func(key int) bool { return w.in.has(key) || taken[key] })
@@ -145,17 +185,17 @@ func (r repositories) create(ctx context.Context, writes []*write) (err error) {
 		}
 		for _, key := range w.plan.keys {
 			taken[key] = true
-			rows = append(rows, row{key: key, by: w})
-			r.mark(w.plan.kind)
+		}
+		if err := r.insert(ctx, w, true, w.plan.keys...); err != nil {
+			return err
 		}
 		w.inserted = w.plan.keys
 	}
-	_, err = r.ExecContext(ctx, "INSERT", rows...)
-	return err
+	return nil
 }
 
 // run is the function of the transaction.
-func (w *write) run(ctx context.Context, r repositories) (err error) {
+func (w *write) run(ctx context.Context, r *repositories) (err error) {
 	ended := w.begin(r)
 	defer func() { ended(err) }()
 	if w.plan.claims {
@@ -167,13 +207,12 @@ func (w *write) run(ctx context.Context, r repositories) (err error) {
 		}
 	}
 	for _, key := range w.plan.keys {
-		if _, err := r.ExecContext(ctx, "INSERT", row{key: key, by: w}); err != nil {
+		if err := r.insert(ctx, w, w.plan.queues, key); err != nil {
 			if w.plan.ignores {
 				break
 			}
 			return err
 		}
-		r.mark(w.plan.kind)
 		w.inserted = append(w.inserted, key)
 	}
 	if w.plan.end == "succeeds" {
@@ -241,13 +280,14 @@ func (w *write) check(rows int) map[string]bool {
 	closed := errors.Is(w.err, batch.ErrClosed) && times.started == 0 && times.called >= p.closed
 	rolledBack := errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
 	ignored := w.plan.ignores && p.remote && w.failure == nil
+	queued := duplicate && p.remote && w.failure == nil // the statement ran after the creation
 	return map[string]bool{
 		"some rows are committed":                rows != 0 && rows != len(w.inserted),
 		"success without the rows":               w.err == nil && (rows != len(w.inserted) || w.failure != nil),
 		"failure with the rows":                  w.err != nil && !isUnknown && !exited && rows > 0,
 		"unknown outcome of another transaction": isUnknown && unknown.tx != w.in,
 		"unexpected error of the queue":          ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
-		"unexpected error of the function": w.err != nil && !ofQueue && !ignored && !exited && !exits &&
+		"unexpected error of the function": w.err != nil && !ofQueue && !ignored && !queued && !exited && !exits &&
 			(!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
 		"ended goroutine without an exit":         exited && !p.exits,
 		"too many runs":                           w.runs > 3+maxConflicts,
@@ -260,66 +300,99 @@ func (w *write) check(rows int) map[string]bool {
 	}
 }
 
-// An entry is a cache entry: the number of rows that were read.
+// An entry is a cache entry: the number of rows that were read, and the numbers of the store from before.
 type entry struct {
 	rows    int
-	version uint64
+	numbers domain.Numbers
 	cached  bool
 }
 
-// read reads the rows of a kind through the cache, as the documentation of freshness says. It reports a
-// violation if it misses a row for which one of these cases holds when the read begins:
+// A cache has an entry of one kind: one that grows has all rows, and another one all alterations.
+type cache struct {
+	grows bool
+	entry entry
+	seen  int // the greatest number of rows that a read has returned
+}
+
+// read reads the rows of a cache, as the documentation of freshness says. It reports a violation if it misses a row for
+// which one of these cases holds when the read begins:
 //
 //   - The call that inserted the row is a call of this process, and had returned.
-//   - An earlier read of this process had returned the row. On SQLite this counts only for rows of this
-//     process, on PostgreSQL only if maxAge is zero.
-//   - The row was committed longer ago than maxAge.
-func (p *process) read(d draws, kind int) {
-	start, maxAge := now(), time.Duration(d.IntN(2))*slow/2
+//   - An earlier read of this process had returned the row. On SQLite this counts only for rows of this process.
+//   - The row was committed, on SQLite by another process more than two PollIntervals ago.
+//   - The position that the read returns includes the row.
+//
+// If the numbers are not known, an entry that the last ones validate must have what was committed before their Age.
+func (p *process) read(d draws, c *cache) {
+	start, checked := now(), now()-p.numbers.Age()-p.PollInterval()
 	p.mu.Lock()
-	seenBefore := p.seen[kind]
+	seenBefore, positionBefore := c.seen, p.position
 	p.mu.Unlock()
-	timeout := time.Duration(d.ExpFloat64() * float64(slow))
+	timeout := d.duration(slow)
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	err := p.versions.Refresh(ctx, maxAge)
-	if took := now() - start; took > timeout || took > 0 && !p.remote {
-		p.violated(fmt.Sprintf("Refresh returned after %v, with a timeout of %v", took, timeout))
+	if d.chance(0.1) {
+		p.onReturn(cancel)
 	}
+	latest, err := p.numbers.Now(ctx)
+	if took := now() - start; took > 0 && !p.remote || took > timeout && !p.ledUntilNow(took-timeout) {
+		p.violated(fmt.Sprintf("Now returned after %v, with a timeout of %v", took, timeout))
+	}
+	p.mu.Lock()
+	found := c.entry
+	p.mu.Unlock()
+	valid := found.cached && latest.Validates(found.numbers, c.grows)
 	if err != nil {
-		if closed := errors.Is(err, sharedquery.ErrClosed) && p.closed > 0; !closed && !errors.Is(err, failure) && ctx.Err() == nil {
-			p.violated(fmt.Sprintf("Refresh returned %v", err))
+		closed := errors.Is(err, batch.ErrClosed) && p.closed > 0
+		if !closed && !errors.Is(err, failure) && !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			p.violated(fmt.Sprintf("Now returned %v", err))
+		}
+		if valid {
+			p.checkRows(c, found, func(_ int, r row) bool { return r.committed < checked })
 		}
 		return
 	}
-	if !p.remote {
-		maxAge = p.versions.MaxAge(maxAge)
-	}
-	added, changed := p.versions.Lists()
-	version := []uint64{added, changed, p.versions.Keys()}[kind]
-	p.mu.Lock()
-	found := p.cache[kind]
-	p.mu.Unlock()
 	other := d.chance(0.3) // read without the cache
-	if other || !found.cached || found.version != version {
+	if other || !valid {
 		d.sleep(fast)
 		p.mu.Lock()
-		found = entry{len(p.rows), version, !other}
+		found = entry{len(p.rows), latest, !other}
 		p.mu.Unlock()
 		d.sleep(fast)
 	}
+	p.checkRows(c, found, func(i int, r row) bool {
+		own := r.by.process == p
+		told := own && r.by.times.returned > 0 && r.by.times.returned < start
+		seen := i < seenBefore && (own || p.remote)
+		return told || seen || r.committed < start-2*p.PollInterval() || r.position <= latest.Position
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, row := range p.rows[found.rows:] {
-		own := row.by.process == p
-		told := own && row.by.times.returned > 0 && row.by.times.returned < start
-		seen := found.rows+i < seenBefore && (own && !p.remote || p.remote && maxAge == 0)
-		if row.by.plan.kind == kind && (told || seen || row.committed < start-maxAge) {
-			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", row.key, row.by))
+	if latest.Position < positionBefore {
+		p.violations = append(p.violations, fmt.Sprintf("the position falls from %d to %d", positionBefore, latest.Position))
+	}
+	p.position, c.seen = max(p.position, latest.Position), max(c.seen, found.rows)
+	if found.cached {
+		c.entry = found
+	}
+}
+
+// checkRows reports a violation for each row of a cache that is missing in an entry, although it must be there.
+func (p *process) checkRows(c *cache, found entry, must func(i int, r row) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, r := range p.rows[found.rows:] {
+		if (c.grows || r.by.plan.alters) && must(found.rows+i, r) {
+			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", r.key, r.by))
 		}
 	}
-	p.seen[kind] = max(p.seen[kind], found.rows)
-	if found.cached {
-		p.cache[kind] = found
-	}
+}
+
+// ledUntilNow reports whether a call of Now can return late: the leader waits for its query, up to checkTimeout.
+func (p *process) ledUntilNow(late time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	led := p.polledAt == now() && late <= checkTimeout
+	p.polledAt = 0 // there is one leader
+	return led
 }

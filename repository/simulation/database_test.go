@@ -19,21 +19,18 @@ type database struct {
 
 	mu         sync.Mutex // never locked during a sleep: while another goroutine waits for it, the clock stands still
 	rows       []row      // in the order in which they were committed
-	commits    []commit
+	commits    []*process // whose commit it was
+	numbers    engine.Numbers
 	violations []string
 }
 
 // A row is a row with a unique key.
 type row struct {
 	key       int
+	position  int64
 	by        *write
 	in        *tx
 	committed time.Duration
-}
-
-type commit struct {
-	process *process
-	changes engine.Changes
 }
 
 // A fault is an error that is drawn.
@@ -62,6 +59,8 @@ const (
 	fast  = 200 * time.Microsecond
 	slow  = 50 * time.Millisecond
 	limit = time.Second
+	// checkTimeout is how long a query for the numbers may take.
+	checkTimeout = 2 * slow
 )
 
 // draws are the random numbers of one goroutine.
@@ -118,16 +117,24 @@ func (p *process) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	p.tx = &tx{process: p}
-	p.look()
+	p.look(true)
+	p.tx = &tx{process: p, numbers: p.looked.numbers}
 	return p.tx, nil
 }
 
-// look records which commits a process of SQLite sees now.
-func (p *process) look() {
+// A seen is what a process of SQLite has seen at a time. While it has the lock, nothing changes.
+type seen struct {
+	commits int
+	numbers engine.Numbers
+	at      time.Duration
+	locked  bool
+}
+
+// look records what the process sees now.
+func (p *process) look(locked bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.looked, p.lookedAt = len(p.commits), now()
+	p.looked = seen{len(p.commits), p.database.numbers, now(), locked}
 }
 
 func (p *process) PollInterval() time.Duration {
@@ -139,18 +146,29 @@ func (p *process) PollInterval() time.Duration {
 
 const pollInterval = 45 * time.Millisecond
 
-func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err error) {
+func (p *process) ReadContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
+}
+
+func (p *process) Poll(ctx context.Context) (found engine.Numbers, others bool, err error) {
 	p.checkOpen()
 	if !p.remote {
-		return p.pollLocally(), nil
+		found, others = p.pollLocally()
+		return found, others, nil
 	}
+	defer p.returned()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.polledAt = now()
+	}()
 	if err := p.polls.wait(ctx, fast); err != nil {
-		return changes, err
+		return found, false, err
 	}
 	rest := fast
 	switch p.polls.fault(3) {
 	case 0:
-		return changes, failure
+		return found, false, failure
 	case 1:
 		rest = slow
 	case 2:
@@ -158,34 +176,27 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 		case <-ctx.Done():
 		case <-time.After(limit):
 		}
-		return changes, failure
+		return found, false, failure
 	}
 	p.mu.Lock()
-	for _, c := range p.commits[p.polled:] {
-		changes.Added = changes.Added || c.changes.Added
-		changes.Changed = changes.Changed || c.changes.Changed
-		changes.Keys = changes.Keys || c.changes.Keys
-	}
-	p.polled = len(p.commits)
+	found = p.database.numbers
 	p.mu.Unlock()
 	_ = p.polls.wait(ctx, rest) // the database has answered; the answer is on its way
-	return changes, nil
+	return found, false, nil
 }
 
-// pollLocally implements PollChanges as SQLite does. While the process uses the connection, it relies on
-// what look has seen before.
-func (p *process) pollLocally() (changes engine.Changes) {
+// pollLocally implements Poll as SQLite does. While the process uses the connection, it relies on what look has seen
+// before.
+func (p *process) pollLocally() (found engine.Numbers, others bool) {
 	if !p.busy.Load() {
-		p.look()
+		p.look(false)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := func(c commit) bool { return c.process != p }
-	if slices.ContainsFunc(p.commits[p.polled:p.looked], of) || now()-p.lookedAt >= pollInterval {
-		changes = engine.AllChanges
-	}
-	p.polled = p.looked
-	return changes
+	of := func(by *process) bool { return by != p }
+	others = slices.ContainsFunc(p.commits[p.polled:p.looked.commits], of) || !p.looked.locked && now()-p.looked.at >= pollInterval
+	p.polled = p.looked.commits
+	return p.looked.numbers, others
 }
 
 func (p *process) checkOpen() {
@@ -210,11 +221,30 @@ type tx struct {
 	engine.Tx // nil, because nothing calls its other methods
 	*process
 
+	numbers  engine.Numbers // when the transaction began
 	rows     []row
-	failed   bool // a statement has failed, as on PostgreSQL
-	inactive bool // the database has rolled back the transaction by itself
+	after    *engine.Numbers // nil if they are not updated
+	queued   []statement     // what PostgreSQL runs later
+	failed   bool            // a statement has failed, as on PostgreSQL
+	inactive bool            // the database has rolled back the transaction by itself
 	unlocked bool
 	ended    bool
+}
+
+// A statement is a SELECT, an INSERT of rows, or an UPDATE of the numbers.
+type statement struct {
+	text string
+	args []any
+}
+
+func (t *tx) Numbers() engine.Numbers { return t.numbers }
+
+func (t *tx) Queue(text string, args ...any) error {
+	if t.remote {
+		t.queued = append(t.queued, statement{text, args})
+		return nil
+	}
+	return t.exec(statement{text, args})
 }
 
 func (t *tx) Active() error {
@@ -226,44 +256,66 @@ func (t *tx) Active() error {
 
 func (t *tx) Failed() bool { return t.failed }
 
-// ExecContext runs a SELECT, or an INSERT of rows.
-func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sql.Result, err error) {
+// ExecContext runs the queued statements, and then another one.
+func (t *tx) ExecContext(_ context.Context, text string, args ...any) (sql.Result, error) {
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
+	return nil, t.exec(statement{text, args})
+}
+
+func (t *tx) flush() error {
+	queued := t.queued
+	t.queued = nil
+	for _, s := range queued {
+		if err := t.exec(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) exec(s statement) (err error) {
 	defer func() { t.failed = t.failed || err != nil && t.remote }()
 	t.draws.sleep(fast)
 	if t.failed {
 		t.violated("a statement in a transaction that has failed")
 	}
-	if t.inactive && (t.remote || statement != "INSERT") {
-		return nil, errEnded
+	if t.inactive && (t.remote || s.text == "SELECT") {
+		return errEnded
 	}
 	switch t.draws.fault(5) {
 	case 0:
-		return nil, failure
+		return failure
 	case 1:
-		return nil, conflict
+		return conflict
 	case 2:
-		t.inactive, t.rows = true, nil
-		return nil, failure
+		t.inactive, t.rows, t.after = true, nil, nil
+		return failure
 	case 3:
 		t.draws.sleep(slow)
 	case 4:
 		if t.remote { // the connection is lost after the statement
-			defer func() { t.inactive, t.rows = true, nil }()
+			defer func() { t.inactive, t.rows, t.after = true, nil, nil }()
 		}
 	}
 	before := t.rows
-	for _, arg := range args {
-		r := arg.(row)
-		if t.has(r.key) {
-			t.rows = before
-			return nil, errDuplicate
+	for _, arg := range s.args {
+		switch arg := arg.(type) {
+		case engine.Numbers:
+			t.after = &arg
+		case row:
+			if t.has(arg.key) {
+				t.rows = before
+				return errDuplicate
+			}
+			t.rows = append(t.rows, arg)
 		}
-		t.rows = append(t.rows, r)
 	}
 	if t.inactive { // SQLite has rolled back the transaction, so the statement commits by itself
-		t.apply(engine.Changes{})
+		t.apply()
 	}
-	return nil, nil
+	return nil
 }
 
 // has reports whether the transaction sees a row with a key.
@@ -274,8 +326,14 @@ func (t *tx) has(key int) bool {
 	return slices.ContainsFunc(t.rows, is) || slices.ContainsFunc(t.database.rows, is)
 }
 
-func (t *tx) Commit(changes engine.Changes) (err error) {
+func (t *tx) Commit() (err error) {
 	defer func() { _ = t.Rollback() }()
+	if err := t.flush(); err != nil {
+		if t.inactive { // the connection is lost
+			return failure
+		}
+		return engine.NotCommittedError{Err: err}
+	}
 	if t.failed && !t.inactive {
 		t.violated("the commit of a transaction that has failed")
 	}
@@ -297,22 +355,25 @@ func (t *tx) Commit(changes engine.Changes) (err error) {
 	if t.inactive {
 		return errEnded
 	}
-	t.apply(changes)
+	t.apply()
 	t.unlock() // SQLite also releases the lock before a checkpoint
-	t.draws.sleep([]time.Duration{10 * fast, slow}[t.draws.IntN(20)/19])
+	t.draws.sleep([]time.Duration{10 * fast, 4 * slow}[t.draws.IntN(10)/9])
 	return err
 }
 
 // apply commits the rows.
-func (t *tx) apply(changes engine.Changes) {
+func (t *tx) apply() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range t.rows {
 		r.in, r.committed = t, now()
 		t.database.rows = append(t.database.rows, r)
 	}
-	t.rows = nil
-	t.commits = append(t.commits, commit{t.process, changes})
+	if t.after != nil {
+		t.database.numbers = *t.after
+	}
+	t.rows, t.after = nil, nil
+	t.commits = append(t.commits, t.process)
 }
 
 func (t *tx) Rollback() error {
@@ -327,6 +388,9 @@ func (t *tx) Rollback() error {
 func (t *tx) unlock() {
 	if !t.unlocked {
 		t.unlocked = true
+		t.mu.Lock()
+		t.looked.at, t.looked.locked = now(), false
+		t.mu.Unlock()
 		<-t.lock
 	}
 }

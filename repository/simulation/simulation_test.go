@@ -1,4 +1,4 @@
-// Package simulation simulates the commit path: groupcommit, freshness and sharedquery, used as package
+// Package simulation simulates the commit path: internal/batch, groupcommit and freshness, used as package
 // repository uses them. A simulation has up to three processes on a database. The faults of the database
 // and all times are drawn from a seed.
 package simulation
@@ -63,7 +63,7 @@ func simulate(t *testing.T, seed uint64) (violations string) {
 	s := &simulation{seed: seed}
 	s.draws = s.newDraws(0)
 	s.draws.faults = []float64{0, 0.01, 0.05, 0.2}[s.draws.IntN(4)] // a quarter of the simulations have no fault
-	s.remote, s.kinds, s.clients = s.draws.chance(0.5), 1+s.draws.IntN(3), make([][]*write, 1+s.draws.IntN(8))
+	s.remote, s.alters, s.clients = s.draws.chance(0.5), s.draws.chance(0.7), make([][]*write, 1+s.draws.IntN(8))
 	defer func() {
 		if deadlock := recover(); deadlock != nil { // synctest has found a deadlock
 			violations = s.report(deadlock)
@@ -89,7 +89,7 @@ type simulation struct {
 	database
 	seed      uint64
 	draws     draws
-	kinds     int // the number of kinds of rows
+	alters    bool // whether some rows are alterations
 	processes []*process
 	clients   [][]*write // what each client writes
 }
@@ -107,29 +107,29 @@ type process struct {
 	draws  draws // the draws for transactions
 	tx     *tx   // the current or last transaction
 	polls  draws
-	polled int         // the number of commits that PollChanges has seen
+	polled int         // the number of commits that Poll has seen
 	busy   atomic.Bool // whether the connection that writes is in use
 
-	looked   int // the number of commits that look has seen, and when
-	lookedAt time.Duration
+	looked   seen
+	polledAt time.Duration // when the last Poll returned
 
-	versions *freshness.Versions
-	queue    *groupcommit.Queue[repositories, *write]
-	begun    []time.Duration // the times when the functions of each transaction could begin
-	returns  []func()        // called when the next call returns
-	exits    bool            // whether a function has called runtime.Goexit
-	closed   time.Duration   // when Close was called, and when it returned
-	drained  time.Duration
+	numbers *freshness.Numbers
+	queue   *groupcommit.Queue[*repositories, *write]
+	begun   []time.Duration // the times when the functions of each transaction could begin
+	returns []func()        // called when the next write or check returns
+	exits   bool            // whether a function has called runtime.Goexit
+	closed  time.Duration   // when Close was called, and when it returned
+	drained time.Duration
 
-	cache [3]entry // one entry for each kind of row
-	seen  [3]int   // the greatest number of rows that a read has returned, by kind
+	caches   [2]*cache
+	position int64 // the greatest one that a read has returned
 }
 
 func (p *process) close() {
 	p.closed = now()
 	p.queue.Close()
 	p.queue.Close() // a second Close does nothing
-	p.versions.Close()
+	p.numbers.Close()
 	p.drained = now()
 }
 
@@ -138,10 +138,9 @@ func (s *simulation) run() {
 	s.lock = make(chan struct{}, 1)
 	for number := range 1 + s.draws.IntN(3) {
 		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
-		p.versions = freshness.New(p, 0)
-		p.queue = groupcommit.NewQueue(p, groupcommit.Options{
-			Commit: p.versions.Commit,
-		}, p.newRepositories, repositories.create)
+		p.caches = [2]*cache{{grows: true}, {}}
+		p.numbers = freshness.New(p, checkTimeout)
+		p.queue = groupcommit.NewQueue(p, groupcommit.Options{}, p.newRepositories, (*repositories).create, p.commit)
 		s.processes = append(s.processes, p)
 	}
 	var clients sync.WaitGroup
@@ -162,13 +161,13 @@ func (s *simulation) run() {
 
 func (s *simulation) runClient(i int, d draws) {
 	for n := range 1 + d.IntN(10) {
-		p, kind := s.processes[d.IntN(len(s.processes))], d.IntN(s.kinds)
+		p := s.processes[d.IntN(len(s.processes))]
 		d.sleep([...]time.Duration{0, fast, 10 * fast, 10 * fast, slow}[d.IntN(5)])
 		if d.chance(0.6) {
-			p.read(d, kind)
+			p.read(d, p.caches[d.IntN(2)])
 			continue
 		}
-		w := newWrite(p, d, kind, 1000*(i+1)+10*n)
+		w := newWrite(p, d, s.alters && d.chance(0.5), 1000*(i+1)+10*n)
 		s.clients[i] = append(s.clients[i], w)
 		var call sync.WaitGroup // the goroutine of the call may end by runtime.Goexit
 		call.Go(func() { w.do(d) })

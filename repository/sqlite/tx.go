@@ -37,8 +37,13 @@ func (t *tx) Queue(statement string, args ...any) error {
 // PostgreSQL. On database.writer, a statement would now be a transaction of its own.
 func (t *tx) end() {
 	t.Conn = t.database.closedConn
-	t.database.seen.Store(&seen{version: t.database.seen.Load().version, numbers: t.numbers, at: time.Now()}) //nolint:forbidigo // compared with an age
 	t.database.mu.Unlock()
+}
+
+// unlocks says that the next statement gives the lock back. COMMIT does so before it writes a checkpoint, which may take long:
+// meanwhile other processes may commit, and Poll cannot look.
+func (t *tx) unlocks() {
+	t.database.seen.Store(&seen{version: t.database.seen.Load().version, numbers: t.numbers, at: time.Now()}) //nolint:forbidigo // compared with an age
 }
 
 // Active implements engine.Tx. SQLite rolls back a transaction by itself when the disk is full, for
@@ -63,6 +68,7 @@ func (t *tx) Commit() error {
 		return errors.Join(err, t.Rollback())
 	}
 	defer t.end()
+	t.unlocks()
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
 		_, _ = t.ExecContext(context.Background(), "ROLLBACK") // fails if SQLite has rolled back by itself
 		t.database.commitFailed = true
@@ -76,6 +82,7 @@ func (t *tx) Rollback() error {
 	if t.Conn == t.database.closedConn {
 		return nil
 	}
+	t.unlocks()
 	_, err := t.ExecContext(context.Background(), "ROLLBACK")
 	t.end()
 	return err

@@ -144,7 +144,7 @@ func TestPlantedBugsOfTheSimulationAreFound(t *testing.T) {
 	if enginetest.New(t).Driver == enginetest.Postgres {
 		t.Skip("the simulation has a database of its own: once suffices")
 	}
-	for _, patch := range patches(t, "../../repository/simulation/testdata", 13) {
+	for _, patch := range patches(t, "../../repository/simulation/testdata", 20) {
 		t.Run(filepath.Base(patch), func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestCommitPath$", "./repository/simulation")
 			cmd.Dir = cloneWith(t, patch)
@@ -174,7 +174,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 // TestPlantedBugsApply finds patches that no longer apply after a change of the code.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range append(patches(t, "testdata", 14), patches(t, "../../repository/simulation/testdata", 13)...) {
+	for _, patch := range append(patches(t, "testdata", 14), patches(t, "../../repository/simulation/testdata", 20)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
 }
