@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,6 +99,32 @@ func TestRevokedKeyIsRejectedByEachProcess(t *testing.T) {
 			wait.Go(func() { s.WantRejected(t, key, revoked) })
 		}
 		wait.Wait()
+	}
+}
+
+// A single record from memory is as it was when it was read, but later additions have changed the position.
+func TestResponsesFromMemoryHaveTheLatestPosition(t *testing.T) {
+	t.Parallel()
+	_, servers, _ := startProcesses(t)
+	latest := int64(0)
+	for range 3 {
+		servers[0].AddPet(t, "Rex")
+		for _, s := range servers {
+			for _, path := range []string{"/v1/pets?limit=1", "/v1/pets/1", "/v1/pets/1", "/v1/pets?limit=1", "/v1/store/inventory"} {
+				request, err := s.Request(t.Context(), http.MethodGet, path, "")
+				testkit.Check(t, err)
+				response, err := harness.Client.Do(request)
+				testkit.Check(t, err)
+				testkit.Check(t, response.Body.Close())
+				position, err := strconv.ParseInt(response.Header.Get("Changes-Position"), 10, 64)
+				testkit.Check(t, err)
+				if latest != 0 && position != latest {
+					t.Errorf("%s: got the position %d, want %d", path, position, latest)
+				}
+				latest = position
+			}
+		}
+		latest++ // the next animal is one change
 	}
 }
 
