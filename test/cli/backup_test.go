@@ -67,7 +67,7 @@ func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
 func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	s := harness.Start(t, dir)
 	s.AddPet(t, "Rex")
 	second := harness.PrintedKey(t, dir, "create", "--name", "till-2")
 	harness.MustRun(t, dir, "backup", "monday.db")
@@ -82,7 +82,7 @@ func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 
 	stdout := harness.MustRun(t, dir, "restore", "monday.db")
 	wantAnimals(t, dir, 1)
-	restored := harness.Start(t, dir, "--set", "changes.enabled=true")
+	restored := harness.Start(t, dir)
 	restored.Key = s.Key
 	restored.WantStatus(t, "/v1/pets", http.StatusUnauthorized)
 	restored.Key = second

@@ -18,7 +18,7 @@ import (
 func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "90")
-	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	s := harness.Start(t, dir)
 	s.AddPet(t, "Rex")
 	for args, path := range map[string]string{
 		"":                                 "/v1/pets?limit=100",
