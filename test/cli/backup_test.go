@@ -75,7 +75,7 @@ func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	before := modes(t, dir)
 	harness.WantError(t, dir, "restore monday.db", "petstore.db: a process has it open: stop the service and all petstore commands, then try again")
 	wantModes(t, dir, before)
-	read := harness.QueryInt(t, dir, "SELECT max(id) FROM changes")
+	read := harness.QueryInt(t, dir, "SELECT max(seq) FROM changes")
 	s.WantStatus(t, fmt.Sprint("/v1/changes?after=", read), http.StatusOK)
 	harness.RunOK(t, dir, "keys", "revoke", "1")
 	s.Kill()
