@@ -54,12 +54,16 @@ func (c *Change) decode(text []byte) error {
 	return err
 }
 
-// readChanges reads all changes of the store.
+// readChanges reads the changes of the store that the history does not have yet.
 func (c *Clients) readChanges(ctx context.Context) error {
 	client := c.newClient(-1)
 	defer client.http.CloseIdleConnections()
 	header := http.Header{"Authorization": {"Bearer " + c.Keys[0]}}
-	for after := int64(0); ; {
+	after := int64(0)
+	if n := len(c.History.Changes); n > 0 {
+		after = c.History.Changes[n-1].Seq
+	}
+	for {
 		url := fmt.Sprintf("%s/v1/changes?limit=100&after=%d", c.URLs[0](), after)
 		response, text, err := client.do(http.MethodGet, url, "", header) //nolint:bodyclose // do closes it
 		if ctx.Err() != nil {

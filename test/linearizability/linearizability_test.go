@@ -113,7 +113,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes a minute each")
 	}
-	for _, patch := range patches(t, "testdata", 14) {
+	for _, patch := range patches(t, "testdata", 19) {
 		database := enginetest.New(t)
 		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
 		t.Run(bug, func(t *testing.T) {
@@ -125,7 +125,6 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			clients := s.clients(t)
 			found, path := 0, page(t, database.Driver+"_")
 			s.run(t, clients, 500, func() bool {
-				clients.History.Changes = nil
 				err := clients.readChanges(t.Context())
 				problems, checkErr := clients.History.Check(path)
 				if err := cmp.Or(err, checkErr); err != nil {
@@ -183,7 +182,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 // TestPlantedBugsApply finds patches that no longer apply after a change of the code.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range append(patches(t, "testdata", 14), patches(t, "../../repository/simulation/testdata", 13)...) {
+	for _, patch := range append(patches(t, "testdata", 19), patches(t, "../../repository/simulation/testdata", 13)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
 }
@@ -366,9 +365,13 @@ func (s *service) connect(t *testing.T) *sql.DB {
 	return s.database.Connect(t)
 }
 
-// wantCounted expects that the counts in the store equal its animals.
+// wantCounted expects that the counts in the store equal its animals. It does not look at a planted bug, which the judge must
+// find.
 func (s *service) wantCounted(t *testing.T) {
 	t.Helper()
+	if s.program != "" {
+		return
+	}
 	db := s.connect(t)
 	problems, err := CheckCounts(t.Context(), db)
 	testkit.Check(t, errors.Join(append(problems, err, db.Close())...))
