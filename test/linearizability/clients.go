@@ -27,6 +27,9 @@ type Clients struct {
 	Pause time.Duration
 	// OnlyLists is whether the clients only list.
 	OnlyLists bool
+	// OnlyReads is whether the clients only read for now. The service gets no writes then, which would make it look for the
+	// commits of commands beside it.
+	OnlyReads atomic.Bool
 
 	mu      sync.Mutex
 	shelves [8]*shelf // the shelves that clients use now
@@ -227,7 +230,8 @@ func (c client) draw() (Operation, *shelf, *order) {
 	s := c.shelves[i]
 	a := s.animals[c.random.IntN(animalsOfShelf)]
 	isBeingAdded := a.added.sent && !a.added.keyed && a.id == 0
-	if isBeingAdded || c.OnlyLists || c.chance(6) {
+	onlyReads := c.OnlyReads.Load()
+	if isBeingAdded || c.OnlyLists || onlyReads && a.id == 0 || c.chance(6) {
 		return c.drawList(), nil, nil
 	}
 	op := Operation{Client: c.number, Shelf: s.number, Animal: a.number, ID: a.id}
@@ -237,6 +241,9 @@ func (c client) draw() (Operation, *shelf, *order) {
 			op.Shelf, op.Query.Category = 0, -int64(c.random.IntN(2)) // all animals, or those of the commands
 		}
 		return op, s, nil
+	}
+	if onlyReads {
+		return c.drawRead(op, a), s, nil
 	}
 	s.uses++
 	if a.id == 0 || a.added.keyed && c.chance(10) {
