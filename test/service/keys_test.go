@@ -75,6 +75,7 @@ func TestServerAcceptsItsBootstrapKeyUntilItIsRevoked(t *testing.T) {
 		if s.Key != "" || strings.Contains(s.Log.String(), secret) {
 			t.Errorf("a first key was created in addition to the bootstrap key, or the log contains it:\n%s", s.Log)
 		}
+		s.Stop(t)
 	}
 	harness.RunOK(t, dir, "keys", "revoke", "1")
 	s := harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "export PETSTORE_AUTH_BOOTSTRAP_KEY="+secret, "serve", "--first-key"))
