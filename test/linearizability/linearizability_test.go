@@ -81,6 +81,7 @@ func TestFollowersGetEveryChange(t *testing.T) {
 	processes := map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 4}[database.Driver]
 	s := startService(t, database, processes, "", "--set", "changes.streams_per_key=1000")
 	clients := s.clients(t)
+	clients.Pause = 50 * time.Millisecond // otherwise the followers fall behind, because they use more of the processor
 	all := &followers.Followers{URLs: clients.URLs, Key: s.keys[0]}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
