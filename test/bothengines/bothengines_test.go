@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/enginetest"
@@ -18,6 +20,9 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
+
+// processes are the numbers of processes of a service. A SQLite file is served by one.
+var processes = map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 3}
 
 // newStore returns a new store and the flags for it.
 func newStore(t *testing.T) (database enginetest.Database, flags []string) {
@@ -28,9 +33,9 @@ func newStore(t *testing.T) (database enginetest.Database, flags []string) {
 
 func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	t.Parallel()
-	_, flags := newStore(t)
+	database, flags := newStore(t)
 	dir := t.TempDir()
-	var outputs [4]harness.Buffer
+	outputs := make([]harness.Buffer, processes[database.Driver])
 	for i := range outputs {
 		cmd := harness.Command(t.Context(), dir, append([]string{"serve", "--first-key"}, flags...)...)
 		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
@@ -46,16 +51,24 @@ func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	}
 }
 
-// A client repeats a request at another process, with the keys that have replaced its key.
-func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
-	t.Parallel()
+// startProcesses starts the processes of a service on a new store. All processes accept the key of the first one. run runs
+// petstore keys on the store, and returns the key that it prints.
+func startProcesses(t *testing.T) (database enginetest.Database, servers []*harness.Server, run func(args ...string) string) {
+	t.Helper()
 	database, flags := newStore(t)
 	dir := t.TempDir()
-	servers := []*harness.Server{harness.Start(t, dir, flags...), harness.Start(t, dir, flags...)}
-	keys := []string{servers[0].Key}
-	for _, id := range []string{"1", "2"} {
-		keys = append(keys, harness.PrintedKey(t, dir, append([]string{"rotate", id}, flags...)...))
+	for range processes[database.Driver] {
+		servers = append(servers, harness.Start(t, dir, flags...))
+		servers[len(servers)-1].Key = servers[0].Key
 	}
+	return database, servers, func(args ...string) string { return harness.PrintedKey(t, dir, append(args, flags...)...) }
+}
+
+// A client repeats a request at each process, with the keys that have replaced its key.
+func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
+	t.Parallel()
+	database, servers, run := startProcesses(t)
+	keys := []string{servers[0].Key, run("rotate", "1"), run("rotate", "2")}
 	for _, key := range keys {
 		for _, s := range servers {
 			status, body, err := s.Post(t.Context(), harness.PetBody("Rex"), "Authorization", "Bearer "+key, "Idempotency-Key", "one")
@@ -68,6 +81,50 @@ func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
 	testkit.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
 	if pets != 1 {
 		t.Errorf("got %d animals, want one", pets)
+	}
+}
+
+func TestRevokedKeyIsRejectedByEachProcess(t *testing.T) {
+	t.Parallel()
+	_, servers, run := startProcesses(t)
+	for id := 2; id < 10; id += 2 { // a rotation has the next id
+		key := run("create", "--name", "till-1")
+		for _, s := range servers {
+			s.WantStatus(t, "/v1/pets", http.StatusOK, "Authorization", "Bearer "+key) // from now on the process has it in memory
+		}
+		run("rotate", fmt.Sprint(id), "--overlap", "0s")
+		revoked := time.Now()
+		var wait sync.WaitGroup
+		for _, s := range servers {
+			wait.Go(func() { s.WantRejected(t, key, revoked) })
+		}
+		wait.Wait()
+	}
+}
+
+// A single record from memory is as it was when it was read, but later additions have changed the position.
+func TestResponsesFromMemoryHaveTheLatestPosition(t *testing.T) {
+	t.Parallel()
+	_, servers, _ := startProcesses(t)
+	latest := int64(0)
+	for range 3 {
+		servers[0].AddPet(t, "Rex")
+		for _, s := range servers {
+			for _, path := range []string{"/v1/pets?limit=1", "/v1/pets/1", "/v1/pets/1", "/v1/pets?limit=1", "/v1/store/inventory"} {
+				request, err := s.Request(t.Context(), http.MethodGet, path, "")
+				testkit.Check(t, err)
+				response, err := harness.Client.Do(request)
+				testkit.Check(t, err)
+				testkit.Check(t, response.Body.Close())
+				position, err := strconv.ParseInt(response.Header.Get("Changes-Position"), 10, 64)
+				testkit.Check(t, err)
+				if latest != 0 && position != latest {
+					t.Errorf("%s: got the position %d, want %d", path, position, latest)
+				}
+				latest = position
+			}
+		}
+		latest++ // the next animal is one change
 	}
 }
 

@@ -67,7 +67,7 @@ func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
 func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	s := harness.Start(t, dir)
 	s.AddPet(t, "Rex")
 	second := harness.PrintedKey(t, dir, "create", "--name", "till-2")
 	harness.MustRun(t, dir, "backup", "monday.db")
@@ -75,14 +75,14 @@ func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	before := modes(t, dir)
 	harness.WantError(t, dir, "restore monday.db", "petstore.db: a process has it open: stop the service and all petstore commands, then try again")
 	wantModes(t, dir, before)
-	read := harness.QueryInt(t, dir, "SELECT max(id) FROM changes")
+	read := harness.QueryInt(t, dir, "SELECT max(seq) FROM changes")
 	s.WantStatus(t, fmt.Sprint("/v1/changes?after=", read), http.StatusOK)
 	harness.RunOK(t, dir, "keys", "revoke", "1")
 	s.Kill()
 
 	stdout := harness.MustRun(t, dir, "restore", "monday.db")
 	wantAnimals(t, dir, 1)
-	restored := harness.Start(t, dir, "--set", "changes.enabled=true")
+	restored := harness.Start(t, dir)
 	restored.Key = s.Key
 	restored.WantStatus(t, "/v1/pets", http.StatusUnauthorized)
 	restored.Key = second

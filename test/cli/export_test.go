@@ -17,8 +17,8 @@ import (
 
 func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	t.Parallel()
-	dir := harness.SeededStore(t, "90")
-	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	dir := harness.SeededStore(t, "60")
+	s := harness.Start(t, dir)
 	s.AddPet(t, "Rex")
 	for args, path := range map[string]string{
 		"":                                 "/v1/pets?limit=100",
@@ -125,7 +125,7 @@ func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
 func TestCopyBeginsAnewWhenTheDiskIsNoLongerFull(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "40000")
-	out := runOnSmallDisk(t, dir, "16m", `head -c 14000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"
+	out := runOnSmallDisk(t, dir, "24m", `head -c 21000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"
 		rm filler; "$0" copy --from ../petstore.db --to copy.db && cp copy.db ..`)
 	full, rest, _ := strings.Cut(out, "\nexit 1\n")
 	if !strings.HasSuffix(full, ": database or disk is full: free some space: the target is an unfinished copy; run the same command again to "+

@@ -122,9 +122,6 @@ var impossibleCommands = map[string]string{
 
 	"keys rotate 7 --set " + shop: "there is no API key with the id 7",
 	"keys revoke 7 --set " + shop: "there is no API key with the id 7",
-	// Changes can be exported only if the service records them.
-	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
-		"set changes.enabled and start the service: changes.ndjson was not written",
 
 	"import none.csv":                 "there is no file none.csv: correct the path",
 	"import . --format csv":           ". is a folder: name a file",

@@ -7,12 +7,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/harness"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,7 +33,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"petstore": runPetstore, "says": wantMessage, "files": wantFiles, "query": query, "sql": execute, "downgrade": downgrade,
+			"petstore": runPetstore, "says": wantMessage, "files": wantFiles, "query": query, "sql": execute,
 		},
 	})
 }
@@ -98,11 +96,4 @@ func execute(ts *testscript.TestScript, _ bool, args []string) {
 	defer func() { _ = db.Close() }() // the next command needs the closed file
 	_, err := db.ExecContext(testOf(ts).Context(), ts.ReadFile(args[0]))
 	ts.Check(err)
-}
-
-// downgrade is the command "downgrade VERSION". It undoes the migrations of petstore.db after a version.
-func downgrade(ts *testscript.TestScript, _ bool, args []string) {
-	version, err := strconv.ParseInt(args[0], 10, 64)
-	ts.Check(err)
-	enginetest.Database{Driver: enginetest.SQLite, DSN: ts.MkAbs("petstore.db")}.DownTo(testOf(ts), version)
 }

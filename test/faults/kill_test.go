@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/linearizability"
 )
+
+var kills = flag.Int("kills", 0, "the least number of kills")
 
 // interrupt lets clients sell on one server after the other, all on the same store. end ends each server.
 // Afterwards interrupt compares the store with the history. It returns how long each server took to become
@@ -40,7 +43,7 @@ func interrupt(
 // TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64 clients write.
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 	l, random := newLoad(t), harness.Rand(t)
-	ready := interrupt(t, t.TempDir(), l, pick(5, 50), 64, nil, func(_ int, s *server) {
+	ready := interrupt(t, t.TempDir(), l, max(*kills, pick(5, 50)), 64, nil, func(_ int, s *server) {
 		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 		s.Kill()
 	})

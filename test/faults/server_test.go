@@ -85,14 +85,14 @@ func newLoad(t *testing.T) *load {
 // to makes the load send its next requests to a server, and returns the load.
 func (l *load) to(s *server) *load {
 	l.url.Store(&s.URL)
-	l.Key = s.Key
+	l.Keys = []string{s.Key}
 	return l
 }
 
 // startReading starts n clients that list, and pause after each response, until stop is called.
 func (l *load) startReading(t *testing.T, n int, pause time.Duration) (stop func()) {
 	t.Helper()
-	readers := &linearizability.Clients{History: l.History, URLs: l.URLs, Key: l.Key, Seed: l.Seed, Pause: pause, OnlyLists: true}
+	readers := &linearizability.Clients{History: l.History, URLs: l.URLs, Keys: l.Keys, Seed: l.Seed, Pause: pause, OnlyLists: true}
 	return readers.Start(t.Context(), n)
 }
 

@@ -3,7 +3,6 @@ package faults
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -50,12 +48,9 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 func TestStreamsOfTheOldestChangesDoNotSlowDownOthers(t *testing.T) {
 	for _, streams := range []int{2, 10} {
 		t.Run(fmt.Sprint(streams), func(t *testing.T) {
-			s, backlog := start(t, t.TempDir(), "", "PETSTORE_CHANGES_ENABLED=true"), pick(100_000, 400_000)
-			db := harness.OpenSQLite(t, "file:"+harness.StorePath(s.folder)+"?_busy_timeout=5000")
-			_, err := db.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
-				INSERT INTO changes (id, type, at, record_id, name, category_id)
-				SELECT kept_after + i, 'pet.added', unixepoch() * 1000, i, 'animal-of-the-backlog-' || i, i % 100 FROM n, recording`, backlog)
-			testkit.Check(t, errors.Join(err, db.Close()))
+			s, backlog := start(t, t.TempDir(), ""), pick(100_000, 400_000)
+			harness.WriteFile(t, s.folder, "pets.csv", "name,categoryId,status\n"+strings.Repeat("Rex,-1,\n", backlog))
+			harness.MustRun(t, s.folder, "import", "pets.csv")
 			key := harness.PrintedKey(t, s.folder, "create", "--name", "copy", "--read-only")
 			s.wantOthersAsFast(t, func(ctx context.Context, t *testing.T, s *server) {
 				var wait sync.WaitGroup

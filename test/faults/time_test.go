@@ -30,12 +30,12 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	var offset atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	folder := t.TempDir()
-	store, err := repository.Open(t.Context(), sqlite.New(harness.StorePath(folder)), repository.Options{})
+	store, err := repository.Open(t.Context(), sqlite.New(harness.StorePath(folder)), repository.Options{Now: now})
 	testkit.Check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
 	service, err := rest.New(rest.Options{
 		Pets: usecase.NewPets(store, store.Pets()), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
-		Now: now, Versions: store.Versions, CacheBytes: 1 << 20,
+		Changes: usecase.NewChanges(store, store.Changes(), now), Now: now, Numbers: store.Numbers, CacheBytes: 1 << 20,
 	})
 	testkit.Check(t, err)
 	engine := gin.New()
@@ -46,7 +46,7 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	testkit.Check(t, err)
 	l := newLoad(t)
 	l.url.Store(&api.URL)
-	l.Key = key
+	l.Keys = []string{key}
 	stop := l.Start(t.Context(), 16)
 	for _, jump := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour, 0} {
 		offset.Store(int64(jump))

@@ -48,8 +48,7 @@ type follower struct {
 	err      error                      // set when a change is not the next one
 }
 
-// Follow starts n followers after the current position. The service must record changes. The followers stop
-// with ctx.
+// Follow starts n followers after the current position. The followers stop with ctx.
 func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	response, err := f.send(ctx, f.URLs[0](), "/v1/pets", "application/json")
@@ -208,13 +207,18 @@ func (f *follower) readPage(ctx context.Context) (empty bool) {
 // apply applies a change. It must be the next one.
 func (f *follower) apply(data []byte) {
 	var change struct {
-		Seq        int64
-		Type       string
-		Pet, Order json.RawMessage
+		Seq                int64
+		Type               string
+		Caller             string
+		Pet, Before, Order json.RawMessage
 	}
 	err := json.Unmarshal(data, &change)
 	if next := f.position.Load() + 1; err == nil && change.Seq != next {
 		err = fmt.Errorf("want the change %d", next)
+	}
+	if before := f.copied[keyOf("/v1/pets", change.Before)]; err == nil &&
+		(change.Caller == "" || f.copied != nil && change.Before != nil && string(change.Before) != string(before)) {
+		err = fmt.Errorf("want a caller, and the animal before: %s", before)
 	}
 	if err != nil {
 		f.err = fmt.Errorf("got %s: %w", data, err)

@@ -117,7 +117,7 @@ func (r *run) waitUntilWriting(t *testing.T) {
 }
 
 // freezeWithLock freezes a replica while the server waits for the next statement of its transaction. The
-// transaction has locked the row of versions.
+// transaction has locked the row of store.
 func (r *run) freezeWithLock(t *testing.T, replica *replica) {
 	t.Helper()
 	db := r.cluster.find(t, "/leader").shop

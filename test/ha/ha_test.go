@@ -80,8 +80,7 @@ func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 // followers read the changes of both.
 func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	cluster := startCluster(t)
-	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_ENABLED=true",
-		"PETSTORE_CHANGES_STREAMS_PER_KEY=1000")
+	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_STREAMS_PER_KEY=1000")
 	clients := service.clients(t)
 	clients.Pause, clients.URLs = 5*time.Millisecond, nil
 	for _, r := range service.replicas {
@@ -121,7 +120,7 @@ type observation struct {
 func (s *service) clients(t *testing.T) *linearizability.Clients {
 	t.Helper()
 	c := &linearizability.Clients{
-		History: linearizability.NewHistory(), URLs: []func() string{func() string { return s.url }}, Key: s.key, Seed: harness.Rand(t).Uint64(),
+		History: linearizability.NewHistory(), URLs: []func() string{func() string { return s.url }}, Keys: []string{s.key}, Seed: harness.Rand(t).Uint64(),
 	}
 	c.History.Uncertain, c.History.Proxied = true, true
 	return c

@@ -66,6 +66,28 @@ func (s *Server) WantStatus(t testing.TB, path string, want int, headers ...stri
 	}
 }
 
+// MaxKeyAge is how long a process may accept a key that was revoked (docs/reliability.md).
+const MaxKeyAge = 400 * time.Millisecond
+
+// WantRejected sends requests with a key that was revoked, or has expired, before a time, until the server rejects the key.
+// Requests that are sent more than MaxKeyAge after that time must be rejected.
+func (s *Server) WantRejected(t testing.TB, key string, revoked time.Time) {
+	t.Helper()
+	for {
+		late := time.Since(revoked) - MaxKeyAge
+		status, body, err := s.Do(t.Context(), http.MethodGet, "/v1/pets", "", "Authorization", "Bearer "+key)
+		switch {
+		case err == nil && status == http.StatusUnauthorized && strings.Contains(body, `"invalid_api_key"`):
+			return
+		case err != nil || status != http.StatusOK:
+			t.Fatal(status, body, err)
+		case late > 0:
+			t.Errorf("the key is accepted %v after %v", late, MaxKeyAge)
+			return
+		}
+	}
+}
+
 // IsReady reports whether /readyz returns 200.
 func (s *Server) IsReady(ctx context.Context) bool {
 	status, _, err := s.Do(ctx, http.MethodGet, "/readyz", "")

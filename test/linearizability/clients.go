@@ -14,19 +14,22 @@ import (
 	"time"
 )
 
-// Clients send random requests, many of them for the same animals at once. If the processes share an SQLite
-// file, each client uses only one process.
+// Clients send random requests, many of them for the same animals at once.
 type Clients struct {
 	History *History
 	// URLs has a function for each process. It returns the address of the process, or "" while clients must
 	// not use it.
 	URLs []func() string
-	Key  string
+	// Keys has the API keys with the ids 1, 2 and so on. Requests with the same idempotency key have the same API key.
+	Keys []string
 	Seed uint64
 	// Pause is how long each client waits between its requests.
 	Pause time.Duration
 	// OnlyLists is whether the clients only list.
 	OnlyLists bool
+	// OnlyReads is whether the clients only read for now. The service gets no writes then, which would make it look for the
+	// commits of commands beside it.
+	OnlyReads atomic.Bool
 
 	mu      sync.Mutex
 	shelves [8]*shelf // the shelves that clients use now
@@ -110,7 +113,7 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 	var wait sync.WaitGroup
 	for number := range n {
 		wait.Go(func() {
-			client := c.newClient(number, c.processes(number)...)
+			client := c.newClient(number, c.processes()...)
 			defer client.http.CloseIdleConnections()
 			for ctx.Err() == nil && c.History.Len() < operations {
 				client.next(ctx)
@@ -121,22 +124,20 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 	wait.Wait()
 }
 
-// processes returns the processes that a client uses.
-func (c *Clients) processes(number int) (all []int) {
-	if c.History.SharedFile {
-		return []int{number % len(c.URLs)}
-	}
+// processes returns all processes.
+func (c *Clients) processes() (all []int) {
 	for i := range c.URLs {
 		all = append(all, i)
 	}
 	return all
 }
 
-// ReadAll reads all pages of both lists of each process, as one more client. It tries for a minute at most.
+// ReadAll reads all pages of both lists of each process, as one more client, and then all changes. It tries for a minute
+// at most.
 func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	time.Sleep(maxStaleness) // after that, each page has all writes
+	time.Sleep(maxAge) // after that, each page has all writes
 	for process := range c.URLs {
 		client := c.newClient(-1, process)
 		defer client.http.CloseIdleConnections()
@@ -146,7 +147,7 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return c.readChanges(ctx)
 }
 
 // readAll reads all pages of a list.
@@ -222,24 +223,27 @@ func (c client) next(ctx context.Context) {
 func (c client) draw() (Operation, *shelf, *order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := c.drawIndex()
+	i := c.random.IntN(len(c.shelves))
 	if s := c.shelves[i]; s == nil || s.uses >= usesOfShelf {
 		c.shelves[i] = c.newShelf()
 	}
 	s := c.shelves[i]
 	a := s.animals[c.random.IntN(animalsOfShelf)]
 	isBeingAdded := a.added.sent && !a.added.keyed && a.id == 0
-	quiet := c.isQuiet()
-	if isBeingAdded || c.OnlyLists || quiet && (a.id == 0 || c.chance(2)) || c.chance(6) {
+	onlyReads := c.OnlyReads.Load()
+	if isBeingAdded || c.OnlyLists || onlyReads && a.id == 0 || c.chance(6) {
 		return c.drawList(), nil, nil
 	}
 	op := Operation{Client: c.number, Shelf: s.number, Animal: a.number, ID: a.id}
-	if quiet {
-		return c.drawRead(op, a), s, nil
-	}
 	if c.chance(10) {
-		op.Kind, op.Animal, op.ID, op.Query.Category = Count, 0, 0, c.category(s)
+		op.Kind, op.Animal, op.ID = Count, 0, 0
+		if op.Query.Category = c.category(s); c.chance(4) {
+			op.Shelf, op.Query.Category = 0, -int64(c.random.IntN(2)) // all animals, or those of the commands
+		}
 		return op, s, nil
+	}
+	if onlyReads {
+		return c.drawRead(op, a), s, nil
 	}
 	s.uses++
 	if a.id == 0 || a.added.keyed && c.chance(10) {
@@ -260,7 +264,7 @@ func (c client) newShelf() *shelf {
 	for first, rest := 0, animalsOfShelf; rest > 0; {
 		added := &addition{first: first, keyed: c.chance(2)}
 		for range 1 + c.random.IntN(rest) {
-			added.pets = append(added.pets, Fields{0, c.random.IntN(2), []string{"available", "available", ""}[c.random.IntN(3)]})
+			added.pets = append(added.pets, Fields{Category: c.random.IntN(2), Status: []string{"available", "available", ""}[c.random.IntN(3)]})
 			s.animals[first] = &animal{number: first, added: added}
 			first, rest = first+1, rest-1
 		}
@@ -296,6 +300,8 @@ func (c client) drawList() Operation {
 	case s == nil:
 	case op.Kind == ListOrders && c.chance(3):
 		q.PetID = s.animals[0].id // 0 if the animal has no id yet, which means all orders
+	case op.Kind == List && c.chance(16):
+		q.Category = -1 // the category of the animals of the commands
 	case op.Kind == List && c.chance(4):
 		q.Category = c.category(s)
 	case op.Kind == List && c.chance(6):
@@ -314,22 +320,6 @@ func (c client) drawList() Operation {
 	op.Query = q
 	c.lists[op.Kind] = op
 	return op
-}
-
-// drawIndex returns a random index of shelves. If the processes share a file, each shelf in the first half
-// is used by the clients of one process only. So the model judges what these clients read of the shelf.
-func (c client) drawIndex() int {
-	i := c.random.IntN(len(c.shelves))
-	if c.History.SharedFile && i < len(c.shelves)/2 {
-		return i - i%len(c.URLs) + c.processes[0]
-	}
-	return i
-}
-
-// isQuiet reports whether the process gets no writes now. Its own commits would invalidate its pages, and
-// hide that it misses the commits of another process.
-func (c client) isQuiet() bool {
-	return c.History.SharedFile && int(c.History.now()/(3*maxStaleness))%(3*len(c.URLs)) == c.processes[0]
 }
 
 // drawUse returns a random request for an animal that has been added.

@@ -34,6 +34,7 @@ const (
 	Cancel     Kind = "cancel"
 	GetOrder   Kind = "getOrder"
 	ListOrders Kind = "listOrders"
+	Command    Kind = "command" // a command beside the service has added or changed animals
 )
 
 // An Operation is a request and its response. A shelf is two categories with a few animals. Each animal has
@@ -42,6 +43,7 @@ const (
 type Operation struct {
 	Client  int      `json:"client"`
 	Process int      `json:"process"` // the process that got the request
+	Key     int      `json:"key"`     // the id of the API key of the request
 	Kind    Kind     `json:"kind"`
 	Shelf   int      `json:"shelf,omitempty"`
 	Animal  int      `json:"animal,omitempty"` // the number of the animal, or of the first of several
@@ -49,10 +51,11 @@ type Operation struct {
 	ID      int64    `json:"id,omitempty"` // the id of the animal, 0 for an Add
 	OrderID int64    `json:"orderId,omitempty"`
 	Keyed   bool     `json:"keyed,omitempty"`
-	Pets    []Fields `json:"pets,omitempty"`  // the animals of an Add
-	Patch   Patch    `json:"patch,omitzero"`  // the correction of a Correct
-	Match   *Fields  `json:"match,omitempty"` // If-Match has the ETag of this version
-	Query   Query    `json:"query,omitzero"`  // the query of a List, a ListOrders or a Count
+	Pets    []Fields `json:"pets,omitempty"`    // the animals of an Add
+	Patch   Patch    `json:"patch,omitzero"`    // the correction of a Correct
+	Match   *Fields  `json:"match,omitempty"`   // If-Match has the ETag of this version
+	Query   Query    `json:"query,omitzero"`    // the query of a List, a ListOrders or a Count
+	Changes int      `json:"changes,omitempty"` // the number of changes that a Command has made
 
 	Call   time.Duration `json:"call"`   // when the request was sent, minus the Age of a stale page; 0 is the beginning of the history
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
@@ -68,6 +71,8 @@ type Fields struct {
 	Variant  int    `json:"variant,omitempty"`  // makes the name different
 	Category int    `json:"category,omitempty"` // 0 or 1, the first or second category of the shelf
 	Status   string `json:"status,omitempty"`   // "" for an animal without a status
+	// Name is the name of an animal that no client has added. Such an animal has the shelf 0 and any Category.
+	Name string `json:"name,omitempty"`
 }
 
 // A Patch has the fields that a correction changes.
@@ -112,6 +117,7 @@ type Response struct {
 	Items       []Item `json:"items,omitempty"`       // the records of the response
 	More        bool   `json:"more,omitempty"`        // the page has a link to the next one
 	Counts      [5]int `json:"counts,omitzero"`       // available, pending, sold, without a status, in total
+	Position    int64  `json:"position,omitempty"`    // the Changes-Position, 0 if there is none
 }
 
 // The codes of operations.
@@ -146,14 +152,13 @@ func (op *Operation) onlyReads() bool {
 // A History is the operations of all clients. The clients add operations concurrently. It is judged
 // afterwards.
 type History struct {
-	// SharedFile is whether the processes share an SQLite file. If they do, a read may miss commits of
-	// other processes for maxStaleness. It never misses acknowledged commits of its own process.
-	SharedFile bool `json:"sharedFile"`
 	// Proxied is whether the clients use a proxy, see Operation.Proxied.
 	Proxied bool `json:"proxied,omitempty"`
 	// Uncertain is whether a write with a 503 may have been committed, because the disk or the database
 	// server fails.
 	Uncertain bool `json:"uncertain"`
+	// Changes are all changes of the store, in the order of the feed. If there are none, they are not judged.
+	Changes []Change `json:"changes,omitempty"`
 
 	path       string // the path of its file, if it was saved or loaded
 	mu         sync.Mutex
@@ -207,7 +212,7 @@ func (h *History) String() string {
 // at returns a history that has only the operations whose Call is at most sent. If the Return of an operation
 // is after acknowledged, its outcome is unknown.
 func (h *History) at(acknowledged, sent time.Duration) *History {
-	past := &History{SharedFile: h.SharedFile, Uncertain: h.Uncertain, begin: h.begin}
+	past := &History{Uncertain: h.Uncertain, begin: h.begin}
 	for _, op := range h.operations {
 		if op.Return > acknowledged {
 			op.Response = Response{}

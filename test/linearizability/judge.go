@@ -22,8 +22,8 @@ import (
 // page, if page is not empty.
 func (h *History) Check(page string) (problems []error, err error) {
 	s := h.shown()
-	problems, err = h.checkShelves(s, page)
-	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages()), err
+	problems, err = s.checkShelves(page)
+	return slices.Concat(problems, h.checkListedOrders(s), h.checkIDs(s), h.checkPages(), h.checkChanges()), err
 }
 
 // WantPossible fails the test if the history is impossible or cannot be judged, or if checkOutcomes finds a problem.
@@ -39,7 +39,7 @@ func (h *History) WantPossible(t *testing.T, page string) {
 	problems = append(problems, h.checkOutcomes()...)
 	var memory unix.Rusage
 	testkit.Check(t, unix.Getrusage(unix.RUSAGE_SELF, &memory))
-	t.Logf("%s, judged in %v, with at most %d MiB", h, time.Since(begin).Round(time.Millisecond), memory.Maxrss>>10)
+	t.Logf("%s; %d changes; judged in %v, with at most %d MiB", h, len(h.Changes), time.Since(begin).Round(time.Millisecond), memory.Maxrss>>10)
 	if err != nil {
 		problems = append(problems, err)
 	}
@@ -62,11 +62,11 @@ func (h *History) store(t *testing.T, page string) {
 func fileBeside(page string) string { return strings.TrimSuffix(page, ".txt") + ".ndjson.gz" }
 
 // checkShelves checks each shelf, with the orders of its animals, against the model.
-func (h *History) checkShelves(s shown, page string) (problems []error, err error) {
+func (s shown) checkShelves(page string) (problems []error, err error) {
 	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
 	slices.Sort(shelves)
 	for _, shelf := range slices.Compact(shelves) {
-		events := h.events(s, shelf)
+		events := s.events(shelf)
 		order, possible, searchErr := linearize(events)
 		if searchErr != nil {
 			err = errors.Join(err, fmt.Errorf("shelf %d, with %d events, was not judged: %w", shelf, len(events), searchErr))
@@ -120,6 +120,7 @@ func (h *History) checkIDs(s shown) []error {
 		op := &h.operations[i]
 		for _, item := range op.Items {
 			switch key := (recordKey{op.Shelf, op.Animal, op.Order}); {
+			case item.Name != "":
 			case item.PetID == 0:
 				animals = append(animals, occurrence{op, recordKey{item.Shelf, item.Animal, noOrder}, item.ID})
 			case op.Kind == ListOrders: // perhaps the response with this id was lost

@@ -3,6 +3,8 @@ package linearizability
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +50,8 @@ func absolute(t *testing.T, path string) string {
 }
 
 func TestHistoriesAreLinearizable(t *testing.T) {
-	for _, processes := range []int{1, 2, 4} {
+	// One service serves a SQLite file.
+	for _, processes := range map[string][]int{enginetest.SQLite: {1}, enginetest.Postgres: {1, 2, 4}}[enginetest.New(t).Driver] {
 		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
 			database := enginetest.New(t)
 			s := startService(t, database, processes, "")
@@ -56,6 +60,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			err := clients.ReadAll(t.Context())
 			clients.History.WantPossible(t, page(t, database.Driver+"_"))
 			testkit.Check(t, err)
+			s.wantCounted(t)
 		})
 	}
 }
@@ -74,9 +79,10 @@ func TestReplay(t *testing.T) {
 func TestFollowersGetEveryChange(t *testing.T) {
 	database := enginetest.New(t)
 	processes := map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 4}[database.Driver]
-	s := startService(t, database, processes, "", "--set", "changes.enabled=true", "--set", "changes.streams_per_key=1000")
+	s := startService(t, database, processes, "", "--set", "changes.streams_per_key=1000")
 	clients := s.clients(t)
-	all := &followers.Followers{URLs: clients.URLs, Key: s.key}
+	clients.Pause = 50 * time.Millisecond // otherwise the followers fall behind, because they use more of the processor
+	all := &followers.Followers{URLs: clients.URLs, Key: s.keys[0]}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	all.Follow(ctx, t, 100)
@@ -98,6 +104,7 @@ func TestFollowersGetEveryChange(t *testing.T) {
 	})
 	end()
 	all.WantAll(t)
+	s.wantCounted(t)
 	t.Logf("%d faults", s.faults.Load())
 }
 
@@ -107,19 +114,23 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes a minute each")
 	}
-	for _, patch := range patches(t, "testdata", 14) {
+	for _, patch := range patches(t, "testdata", 19) {
 		database := enginetest.New(t)
 		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
 		t.Run(bug, func(t *testing.T) {
 			if driver, _, isOfOne := strings.Cut(bug, "-"); isOfOne && driver != database.Driver {
 				t.Skip("the bug needs " + driver)
 			}
-			s := startService(t, database, 2, buildWith(t, patch))
+			processes := map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 2}[database.Driver]
+			s := startService(t, database, processes, buildWith(t, patch))
 			clients := s.clients(t)
 			found, path := 0, page(t, database.Driver+"_")
 			s.run(t, clients, 500, func() bool {
-				problems, err := clients.History.Check(path)
-				if err != nil {
+				all := &History{operations: clients.History.Since(time.Time{})} // commands are running
+				err := clients.readChanges(t.Context())
+				all.Changes = clients.History.Changes
+				problems, checkErr := all.Check(path)
+				if err := cmp.Or(err, checkErr); err != nil {
 					t.Error(err)
 				}
 				if len(problems) > 0 {
@@ -174,7 +185,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 // TestPlantedBugsApply finds patches that no longer apply after a change of the code.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range append(patches(t, "testdata", 14), patches(t, "../../repository/simulation/testdata", 20)...) {
+	for _, patch := range append(patches(t, "testdata", 19), patches(t, "../../repository/simulation/testdata", 20)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
 }
@@ -210,10 +221,11 @@ type service struct {
 	dir       string
 	flags     []string
 	program   string
-	key       string
+	keys      []string // with the ids 1, 2 and so on
 	processes []*harness.Server
 	urls      []atomic.Pointer[string]
 	faults    atomic.Int32
+	imported  int // how many files were imported, and then corrected
 }
 
 func startService(t *testing.T, database enginetest.Database, processes int, program string, flags ...string) *service {
@@ -226,6 +238,9 @@ func startService(t *testing.T, database enginetest.Database, processes int, pro
 	for i := range processes {
 		s.start(t, i)
 	}
+	for _, name := range []string{"till-2", "till-3", "till-4"} {
+		s.keys = append(s.keys, harness.PrintedKey(t, s.dir, append([]string{"create", "--name", name}, s.flags...)...))
+	}
 	return s
 }
 
@@ -236,14 +251,15 @@ func (s *service) start(t *testing.T, i int) {
 		cmd.Path = s.program
 	}
 	s.processes[i] = harness.StartCommand(t, cmd)
-	s.key = cmp.Or(s.key, s.processes[i].Key)
+	if s.keys == nil {
+		s.keys = []string{s.processes[i].Key}
+	}
 	s.urls[i].Store(&s.processes[i].URL)
 }
 
 func (s *service) clients(t *testing.T) *Clients {
 	t.Helper()
-	c := &Clients{History: NewHistory(), Key: s.key, Seed: s.random.Uint64()}
-	c.History.SharedFile = len(s.processes) > 1 && s.database.Driver == enginetest.SQLite
+	c := &Clients{History: NewHistory(), Keys: s.keys, Seed: s.random.Uint64()}
 	for i := range s.urls {
 		c.URLs = append(c.URLs, func() string { return *s.urls[i].Load() })
 	}
@@ -263,15 +279,15 @@ func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool)
 			n += 500
 		}
 	})
-	s.disturb(t, ctx.Done())
+	s.disturb(t, clients, ctx.Done())
 }
 
 // faults are the faults that disturb injects.
-var faults = []string{"SIGKILL", "SIGSTOP", "SIGTERM"}
+var faults = []string{"SIGKILL", "SIGSTOP", "SIGTERM", "command"}
 
-// disturb kills, stops and restarts random processes until done. It injects each fault once, in random
-// order, and then begins again.
-func (s *service) disturb(t *testing.T, done <-chan struct{}) {
+// disturb kills, stops and restarts random processes, and runs commands beside them, until done. It injects each fault
+// once, in random order, and then begins again.
+func (s *service) disturb(t *testing.T, clients *Clients, done <-chan struct{}) {
 	t.Helper()
 	count := map[string]int{}
 	defer func() { t.Logf("faults: %v", count) }()
@@ -288,6 +304,13 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 		fault := faults[left[0]]
 		left = left[1:]
 		count[fault]++
+		if fault == "command" {
+			clients.OnlyReads.Store(true)
+			s.importAndCorrect(t, clients.History)
+			time.Sleep(3 * maxAge)
+			clients.OnlyReads.Store(false)
+			continue
+		}
 		i := s.random.IntN(len(s.processes))
 		p := s.processes[i]
 		if fault == "SIGSTOP" {
@@ -302,6 +325,60 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 		} else {
 			p.Stop(t)
 		}
+		s.wantCounted(t)
 		s.start(t, i)
 	}
+}
+
+// importAndCorrect imports some animals beside the processes, and then corrects some of them. All have the category -1.
+func (s *service) importAndCorrect(t *testing.T, h *History) {
+	t.Helper()
+	const animals, corrected = 3, 2
+	s.imported++
+	added, corrections := "name,categoryId,status\n", "id,name,categoryId,status\n"
+	for i := range animals {
+		added += fmt.Sprintf("Imported-%d-%d,-1,available\n", s.imported, i)
+	}
+	s.command(t, h, added, animals)
+	db := s.connect(t)
+	for i := range corrected {
+		var id int64
+		name := fmt.Sprintf("Imported-%d-%d", s.imported, i)
+		testkit.Check(t, db.QueryRowContext(t.Context(), "SELECT id FROM pets WHERE category_id = -1 AND name = $1", name).Scan(&id))
+		corrections += fmt.Sprintf("%d,%s,-1,sold\n", id, name)
+	}
+	testkit.Check(t, db.Close())
+	s.command(t, h, corrections, corrected, "--update")
+}
+
+// command imports a file beside the processes. Each row is a change.
+func (s *service) command(t *testing.T, h *History, rows string, changes int, flags ...string) {
+	t.Helper()
+	harness.WriteFile(t, s.dir, "pets.csv", rows)
+	op := Operation{Client: -2, Kind: Command, Changes: changes, Response: Response{Code: ok}, Call: h.now()}
+	harness.MustRun(t, s.dir, slices.Concat([]string{"import", "pets.csv"}, flags, s.flags)...)
+	op.Return = h.now()
+	h.add(op)
+}
+
+// connect opens the store. It leaves the WAL of an SQLite file as it is, so that the next process finds what a killed one
+// has left.
+func (s *service) connect(t *testing.T) *sql.DB {
+	t.Helper()
+	if s.database.Driver == enginetest.SQLite {
+		return harness.OpenSQLite(t, "file:"+s.database.DSN+"?mode=ro&_busy_timeout=5000")
+	}
+	return s.database.Connect(t)
+}
+
+// wantCounted expects that the counts in the store equal its animals. It does not look at a planted bug, which the judge must
+// find.
+func (s *service) wantCounted(t *testing.T) {
+	t.Helper()
+	if s.program != "" {
+		return
+	}
+	db := s.connect(t)
+	problems, err := CheckCounts(t.Context(), db)
+	testkit.Check(t, errors.Join(append(problems, err, db.Close())...))
 }

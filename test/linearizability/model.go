@@ -70,7 +70,7 @@ func (s *state) do(op *Operation) bool {
 		return a.end(order, op, "delivered", "sold")
 	case Cancel:
 		return a.end(order, op, "cancelled", "available")
-	case Add, Count, List, ListOrders:
+	case Add, Count, List, ListOrders, Command:
 	}
 	return false
 }
@@ -253,10 +253,10 @@ func describe(input any) string {
 	case Order, Deliver, Cancel, GetOrder:
 		text += fmt.Sprint(" order ", op.Order)
 	case Correct:
-		text += fmt.Sprintf(" to %+v", op.Patch.apply(Fields{-1, -1, "as it is"}))
+		text += fmt.Sprintf(" to %+v", op.Patch.apply(Fields{Variant: -1, Category: -1, Status: "as it is"}))
 	case Count:
 		text += " in " + pathOf(op)
-	case Get, Remove, List, ListOrders:
+	case Get, Remove, List, ListOrders, Command:
 	}
 	if op.Match != nil {
 		text += fmt.Sprintf(" if it is %+v", *op.Match)

@@ -65,14 +65,16 @@ func (h *History) shown() shown {
 		op := &h.operations[i]
 		if op.Kind == List {
 			for _, item := range op.Items {
-				s.animals[item.ID] = recordKey{item.Shelf, item.Animal, noOrder}
+				if item.Name == "" {
+					s.animals[item.ID] = recordKey{item.Shelf, item.Animal, noOrder}
+				}
 			}
 		}
 		if op.Code == unavailable && h.Uncertain {
 			unknown := *op
 			unknown.Code, op = "", &unknown
 		}
-		if op.isList() || op.Code == unavailable || op.Code == "" && op.onlyReads() {
+		if op.isList() || op.Shelf == 0 || op.Code == unavailable || op.Code == "" && op.onlyReads() {
 			continue
 		}
 		s.requests[op.Shelf] = append(s.requests[op.Shelf], op)
@@ -123,9 +125,8 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records. It leaves out successful reads
-// for which mayBeOld is true. checkAges judges these reads, except counts, which nothing judges.
-func (h *History) events(s shown, shelf int) (events []event) {
+// events returns the requests for a shelf, and what pages show of its records.
+func (s shown) events(shelf int) (events []event) {
 	add := func(op *Operation, input any) {
 		e := event{op.Call, op.Return, op.Client, input}
 		if op.Code == "" {
@@ -134,14 +135,10 @@ func (h *History) events(s shown, shelf int) (events []event) {
 		events = append(events, e)
 	}
 	for _, op := range s.requests[shelf] {
-		if !op.onlyReads() || op.Code != ok || !h.mayBeOld(s, shelf, op.Process) {
-			add(op, op)
-		}
+		add(op, op)
 	}
 	for _, o := range s.observations[shelf] {
-		if !h.mayBeOld(s, shelf, o.page.Process) {
-			add(o.page, o)
-		}
+		add(o.page, o)
 	}
 	return events
 }
@@ -156,6 +153,9 @@ func (s shown) seenOn(page *Operation) map[int][]expectation {
 	}
 	seen, listed := map[int][]expectation{}, map[int64]bool{}
 	for _, item := range page.Items {
+		if item.Name != "" {
+			continue
+		}
 		listed[item.ID] = true
 		key, isKnown := known[item.ID]
 		if !isKnown && q.Limit == noLimit {

@@ -32,7 +32,11 @@ func nameOf(shelf, animal, variant int) string {
 // item returns the animal or the order of a response.
 func (r record) item() (item Item, err error) {
 	item = Item{ID: r.ID, PetID: r.PetID, Fields: Fields{Status: r.Status}}
-	if r.PetID == 0 {
+	switch {
+	case r.PetID != 0:
+	case !strings.HasPrefix(r.Name, "animal-"):
+		item.Name, item.Category = r.Name, int(r.CategoryID)
+	default:
 		_, err = fmt.Sscanf(r.Name, "animal-%d-%d-%d", &item.Shelf, &item.Animal, &item.Variant)
 		item.Category = int(r.CategoryID) - 2*item.Shelf
 		if err != nil || r.Name != nameOf(item.Shelf, item.Animal, item.Variant) || item.Category != 0 && item.Category != 1 {
@@ -66,7 +70,7 @@ func (op *Operation) request() (method, path, body, key string) {
 		method, body = http.MethodPatch, encode(op.members(0, op.Patch))
 	case Remove:
 		method = http.MethodDelete
-	case Get, GetOrder, List, ListOrders, Count:
+	case Get, GetOrder, List, ListOrders, Count, Command:
 		method = http.MethodGet
 	}
 	return method, cmp.Or(path, pathOf(op)), body, key
@@ -98,7 +102,10 @@ func encode(value any) string {
 // process may be used, it waits for one until ctx ends.
 func (c client) send(ctx context.Context, op *Operation) {
 	method, path, body, key := op.request()
-	header := http.Header{"Authorization": {"Bearer " + c.Key}, "Content-Type": {"application/json"}}
+	if op.Key = 1 + c.random.IntN(len(c.Keys)); op.Keyed {
+		op.Key = 1 + op.Shelf%len(c.Keys)
+	}
+	header := http.Header{"Authorization": {"Bearer " + c.Keys[op.Key-1]}, "Content-Type": {"application/json"}}
 	if op.Kind == Correct {
 		header.Set("Content-Type", "application/merge-patch+json")
 	}
@@ -150,6 +157,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 	case cached.etag != "" && response.Header.Get("ETag") == cached.etag:
 		op.Response = cached.Response
 		op.NotModified = true
+		op.readPosition(response.Header)
 	default:
 		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", response.Header.Get("ETag"), cached.etag)
 	}
@@ -212,12 +220,18 @@ func (op *Operation) read(response *http.Response, text []byte) {
 	op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
 	items, counts, err := op.decode(response.StatusCode, text)
 	op.Code, op.Items, op.Counts = ok, items, counts
+	op.readPosition(response.Header)
 	if err != nil {
 		op.Code, op.Items = err.Error(), nil
 	}
 	if op.Code == unavailable && response.Header.Get("Retry-After") == "" {
 		op.Code = "503 without Retry-After"
 	}
+}
+
+// readPosition reads the Changes-Position of a response.
+func (op *Operation) readPosition(header http.Header) {
+	op.Position, _ = strconv.ParseInt(header.Get("Changes-Position"), 10, 64) // 0 without one
 }
 
 // decode returns the records or the counts of a response. For an error response, it returns the code as an

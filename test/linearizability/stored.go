@@ -3,8 +3,10 @@ package linearizability
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,16 +28,23 @@ const AtTheEnd = math.MaxInt64
 // stored. Both are times of Monotonic.
 func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sent int64, page string) ([]error, error) {
 	past := h.until(acknowledged, sent)
+	position, err := past.readStoredChanges(ctx, db)
+	if err != nil {
+		return nil, err
+	}
 	for _, kind := range []Kind{List, ListOrders} {
 		items, err := stored(ctx, db, kind)
 		if err != nil {
 			return nil, err
 		}
 		past.operations = append(past.operations, Operation{
-			Kind: kind, Query: Query{Limit: noLimit}, Call: never - 1, Return: never - 1, Response: Response{Code: ok, Items: items},
+			Kind: kind, Query: Query{Limit: noLimit}, Call: never - 1, Return: never - 1,
+			Response: Response{Code: ok, Items: items, Position: position},
 		})
 	}
-	return past.Check(page)
+	problems, err := past.Check(page)
+	wrong, countErr := CheckCounts(ctx, db)
+	return append(problems, wrong...), errors.Join(err, countErr)
 }
 
 // until is the method at for times of Monotonic. This goroutine may be interrupted between two readings of the clock. So
@@ -68,9 +77,9 @@ func (h *History) Lost(ctx context.Context, db *sql.DB, acknowledged int64) (los
 	return lost, err
 }
 
-// stored returns the animals of the clients, or all orders, in a store.
+// stored returns all animals, or all orders, in a store.
 func stored(ctx context.Context, db *sql.DB, kind Kind) (items []Item, err error) {
-	query := "SELECT id, 0, name, category_id, COALESCE(status, '') FROM pets ORDER BY id"
+	query := "SELECT id, 0, name, category_id, status FROM pets ORDER BY id"
 	if kind == ListOrders {
 		query = "SELECT id, pet_id, '', 0, status FROM orders ORDER BY id"
 	}
@@ -84,9 +93,6 @@ func stored(ctx context.Context, db *sql.DB, kind Kind) (items []Item, err error
 		if err := rows.Scan(&r.ID, &r.PetID, &r.Name, &r.CategoryID, &r.Status); err != nil {
 			return nil, err
 		}
-		if r.PetID == 0 && !strings.HasPrefix(r.Name, "animal-") {
-			continue // the test itself has added this animal
-		}
 		item, err := r.item()
 		if err != nil {
 			return nil, err
@@ -94,4 +100,72 @@ func stored(ctx context.Context, db *sql.DB, kind Kind) (items []Item, err error
 		items = append(items, item)
 	}
 	return items, rows.Err()
+}
+
+// readStoredChanges reads the changes of the store in db, and returns its position. A restored store does not have the
+// changes that clients have read about: then there are none to judge.
+func (h *History) readStoredChanges(ctx context.Context, db *sql.DB) (position int64, err error) {
+	var keptAfter int64
+	if err := db.QueryRowContext(ctx, "SELECT position, kept_after FROM store").Scan(&position, &keptAfter); err != nil {
+		return 0, err
+	}
+	if slices.ContainsFunc(h.operations, func(op Operation) bool { return op.Position != 0 && op.Position < keptAfter }) {
+		return position, nil
+	}
+	rows, err := db.QueryContext(ctx, "SELECT seq, type, caller, records FROM changes ORDER BY seq")
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var change Change
+		var records []byte
+		err := rows.Scan(&change.Seq, &change.Type, &change.Caller, &records)
+		if err == nil {
+			err = change.decode(records)
+		}
+		if err != nil {
+			return 0, err
+		}
+		h.Changes = append(h.Changes, change)
+	}
+	if n := int64(len(h.Changes)); n != position-keptAfter {
+		return 0, errors.Join(rows.Err(), fmt.Errorf("the store has %d changes from %d to %d", n, keptAfter+1, position))
+	}
+	return position, rows.Err()
+}
+
+// miscounted selects the categories, and NULL for all animals, whose counts in the store differ from the animals.
+const miscounted = `WITH found AS (
+		SELECT category_id, count(*) FILTER (WHERE status = 'available'), count(*) FILTER (WHERE status = 'pending'),
+			count(*) FILTER (WHERE status = 'sold'), count(*) FILTER (WHERE status = '') FROM pets GROUP BY category_id
+		UNION ALL
+		SELECT NULL, count(*) FILTER (WHERE status = 'available'), count(*) FILTER (WHERE status = 'pending'),
+			count(*) FILTER (WHERE status = 'sold'), count(*) FILTER (WHERE status = '') FROM pets),
+	stored AS (
+		SELECT id, available, pending, sold, none FROM categories
+		UNION ALL
+		SELECT NULL, available, pending, sold, none FROM store)
+	SELECT 'animals', f.* FROM (SELECT * FROM found EXCEPT SELECT * FROM stored) AS f
+	UNION ALL
+	SELECT 'counts', s.* FROM (SELECT * FROM stored EXCEPT SELECT * FROM found) AS s`
+
+// CheckCounts returns a problem for each count in the store in db that differs from the animals. Other processes may
+// write meanwhile.
+func CheckCounts(ctx context.Context, db *sql.DB) (problems []error, err error) {
+	rows, err := db.QueryContext(ctx, miscounted)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var of string
+		var category sql.NullInt64
+		var n [4]int
+		if err := rows.Scan(&of, &category, &n[0], &n[1], &n[2], &n[3]); err != nil {
+			return nil, err
+		}
+		problems = append(problems, fmt.Errorf("the store has the %s %v of the category %v: animals and counts differ", of, n, category))
+	}
+	return problems[:min(len(problems), 10)], rows.Err()
 }

@@ -35,7 +35,7 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 			s, replicator := serve(), replicate()
 			history, url := linearizability.NewHistory(), s.URL
 			history.Uncertain = true
-			c := &linearizability.Clients{History: history, URLs: []func() string{func() string { return url }}, Key: s.Key}
+			c := &linearizability.Clients{History: history, URLs: []func() string{func() string { return url }}, Keys: []string{s.Key}}
 			stop := c.Start(t.Context(), 16)
 			defer stop()
 			wantWrites := func() {

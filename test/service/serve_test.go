@@ -185,7 +185,7 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	for _, others := range [][]string{{"updatePet", "deletePet", "cancelOrder"}, {"placeOrder", "deliverOrder"}} {
 		dir, operations := t.TempDir(), 0
 		harness.MustRun(t, dir, "seed")
-		s := harness.Start(t, dir, "--set", "changes.enabled=true", "--set", "server.trusted_proxies=127.0.0.1",
+		s := harness.Start(t, dir, "--set", "server.trusted_proxies=127.0.0.1",
 			"--set", "server.production_url=https://pets.example/shop", "--set", "server.staging_url=https://staging.example")
 		doc := s.Document(t, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example:8443")
 		var servers []string

@@ -155,7 +155,7 @@ func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) erro
 		return errorOf(first.Body)
 	}
 	if first.Headers200.ChangesPosition == nil {
-		return errors.New("the service records no changes now")
+		return errors.New("the page is stale: try again later")
 	}
 	pets, err := allPets(ctx, api, petstore.ListPetsParams{Limit: new(100)})
 	if err != nil {

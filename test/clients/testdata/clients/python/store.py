@@ -82,6 +82,6 @@ class Copy:
         pets = petstore.PetsApi(self.api)
         position = header(pets.list_pets_with_http_info(limit=1), "changes-position")
         if position is None:
-            raise RuntimeError("the service records no changes now")
+            raise RuntimeError("the page is stale: try again later")
         self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
         self.position = int(position)

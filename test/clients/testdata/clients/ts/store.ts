@@ -90,7 +90,7 @@ export class Copy {
     const { error, response } = await api.GET("/pets", { params: { query: { limit: 1 } } });
     if (error) throw new Error(`${error.code}: ${error.message}`);
     const position = response.headers.get("Changes-Position");
-    if (position === null) throw new Error("the service records no changes now");
+    if (position === null) throw new Error("the page is stale: try again later");
     this.pets = new Map((await allPets(api, { limit: 100 })).map((pet) => [pet.id, pet]));
     this.position = Number(position);
   }
