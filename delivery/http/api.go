@@ -60,9 +60,6 @@ type Options struct {
 	// ChangeStreams is the maximum number of open streams of a caller, 10 when zero.
 	Changes       Changes
 	ChangeStreams int
-	// Unavailable, if not nil, is the error of every operation, for example while the store is being opened. The API then
-	// calls no use case, and requires none.
-	Unavailable error
 	// Authenticate, if not nil, replaces the authentication by API keys (Bearer). Keys is not used then.
 	Authenticate Authenticator
 	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
@@ -142,9 +139,6 @@ type API struct {
 
 // New returns an API. It returns an error if an option is missing or invalid.
 func New(o Options) (*API, error) {
-	if o.Unavailable != nil {
-		o.Authenticate = func(*gin.Context) (string, error) { return "", o.Unavailable }
-	}
 	if err := cmp.Or(o.missing(), o.Validate()); err != nil {
 		return nil, fmt.Errorf("rest.New: %w", err)
 	}
@@ -190,7 +184,7 @@ func New(o Options) (*API, error) {
 // missing returns an error if an option is missing that is required, or that another option requires.
 func (o *Options) missing() error {
 	switch {
-	case o.Unavailable == nil && (o.Pets == nil || o.Orders == nil):
+	case o.Pets == nil || o.Orders == nil:
 		return errors.New("set Options.Pets and Options.Orders")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")
