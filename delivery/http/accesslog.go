@@ -111,6 +111,18 @@ func clientIP(c *gin.Context) string {
 	return ""
 }
 
+// A parentOrHeader reads the parent of a span from the header traceparent, unless the context has a valid span already:
+// the host has begun one for the request.
+type parentOrHeader struct{ propagation.TraceContext }
+
+// Extract implements propagation.TextMapPropagator.
+func (p parentOrHeader) Extract(ctx context.Context, header propagation.TextMapCarrier) context.Context {
+	if trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx
+	}
+	return p.TraceContext.Extract(ctx, header)
+}
+
 // traceRequests returns a middleware that creates a span for each request. Without a provider it returns nil.
 func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
 	if provider == nil {
@@ -119,7 +131,7 @@ func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
 	return otelgin.Middleware("",
 		otelgin.WithTracerProvider(provider),
 		otelgin.WithMeterProvider(noop.NewMeterProvider()),
-		otelgin.WithPropagators(propagation.TraceContext{}),
+		otelgin.WithPropagators(parentOrHeader{}),
 		// The empty values replace those of otelgin, which may contain secrets or have any length.
 		otelgin.WithSpanStartOptions(trace.WithAttributes(
 			attribute.String("url.path", ""), attribute.String("user_agent.original", ""), attribute.String("http.request.method_original", ""),

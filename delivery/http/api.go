@@ -77,9 +77,10 @@ type Options struct {
 	//
 	// With Authenticate, the label is caller instead of key_id.
 	Metrics prometheus.Registerer
-	// TracerProvider, if not nil, creates a span for every request, in the trace that the header traceparent names
-	// (W3C Trace Context). A span has the route. It has no path, no query and no header such as Host, which may
-	// contain secrets, and no unknown method, which may have any length.
+	// TracerProvider, if not nil, creates a span for every request, and in it a span for each statement. The parent is the
+	// span in the context of the request, or else the span that the header traceparent names (W3C Trace Context). A span
+	// has the route. It has no path, no query and no header such as Host, which may contain secrets, and no unknown method,
+	// which may have any length.
 	TracerProvider trace.TracerProvider
 	// Now is the clock for the rate limit and for the removal of getPet, time.Now when nil. It must be monotonic.
 	Now func() time.Time
