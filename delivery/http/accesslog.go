@@ -59,7 +59,7 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 			encoder.AddString("key_state", string(state))
 		}
 		if e.debug {
-			encoder.AddString("message", apiKeyPattern.ReplaceAllLiteralString(e.failure.Message, "(hidden)"))
+			encoder.AddString("message", hideKeys(e.failure.Message))
 		}
 	}
 	encoder.AddDuration("duration", e.duration)
@@ -83,13 +83,16 @@ func loggedPath(u *url.URL) string {
 	path := u.EscapedPath()
 	canonical := (&url.URL{Path: u.Path}).EscapedPath() // leaves all characters of a key as they are, so that the pattern finds it
 	if apiKeyPattern.MatchString(canonical) {
-		path = apiKeyPattern.ReplaceAllLiteralString(canonical, "(hidden)")
+		path = hideKeys(canonical)
 	}
 	return path[:min(len(path), 200)]
 }
 
 // apiKeyPattern matches API keys, including truncated and mistyped keys and several keys in a row.
 var apiKeyPattern = regexp.MustCompile(`(?i)petstore_[0-9a-z%_]+`)
+
+// hideKeys replaces API keys in a text by "(hidden)".
+func hideKeys(text string) string { return apiKeyPattern.ReplaceAllLiteralString(text, "(hidden)") }
 
 // forwardedPort matches an address in X-Forwarded-For that has a port or brackets.
 var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?`)
