@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -89,6 +90,9 @@ type Options struct {
 	RequestTimeout time.Duration
 	// RateLimit is the limit of requests for each caller.
 	RateLimit RateLimit
+	// IgnoredParameters are the names of query parameters of the host, such as "tenant". The API ignores them; it rejects
+	// other parameters that an operation does not have. Links to the next page have none of them.
+	IgnoredParameters []string
 	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key but not with cookies.
 	// If it is empty, only pages of the same origin can. Write an origin as a browser sends it (RFC 6454, section
 	// 6.2), such as https://shop.example.com, or capacitor://localhost for an application. One * may stand for the
@@ -129,7 +133,8 @@ type API struct {
 	unavailable   *zap.Logger // writes at most one entry a minute
 	now           func() time.Time
 	timeout       time.Duration
-	measured      bool // whether the metrics are registered
+	ignored       []string // names of query parameters
+	measured      bool     // whether the metrics are registered
 	metrics       *metrics
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
@@ -151,6 +156,7 @@ func New(o Options) (*API, error) {
 		log:           cmp.Or(o.Logger, zap.NewNop()),
 		now:           o.Now,
 		timeout:       cmp.Or(o.RequestTimeout, 10*time.Second),
+		ignored:       slices.Clone(o.IgnoredParameters),
 		callerField:   "caller",
 		measured:      o.Metrics != nil,
 		limits:        newRateLimits(o.RateLimit),

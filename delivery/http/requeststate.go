@@ -25,6 +25,7 @@ type requestState struct {
 	deadline   time.Time       // the deadline of the request; its context may not have it (see limitTime)
 	caller     string          // empty before authentication
 	lineage    int64           // the lineage of the API key, 0 for a caller that the host's Authenticator returned
+	ignored    []string        // Options.IgnoredParameters
 	required   apikey.Scope    // the scope that the operation requires of an API key
 	deprecated bool            // the operation is getPet
 	records    []int64         // the ids of the records that were created, changed or removed
@@ -66,7 +67,7 @@ var (
 func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
-	s := &requestState{connection: c.Request.Context(), deadline: start.Add(a.timeout)}
+	s := &requestState{connection: c.Request.Context(), deadline: start.Add(a.timeout), ignored: a.ignored}
 	if c.Request.ContentLength != 0 {
 		a.setReadDeadline(c, s.deadline)
 	}
