@@ -63,7 +63,8 @@ type Options struct {
 	ChangeStreams int
 	// Authenticate, if not nil, replaces the authentication by API keys (Bearer). Keys is not used then.
 	Authenticate Authenticator
-	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
+	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail). petstore.NewLogger returns one for
+	// a slog.Handler.
 	Logger *zap.Logger
 	// Metrics, if not nil, gets the metrics of the API. Two APIs on one registry need different labels
 	// (prometheus.WrapRegistererWith), otherwise New returns an error for the second one. The metrics and their labels:
