@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -265,6 +267,42 @@ func validate(pet domain.NewPet) (violations []domain.Violation) {
 		violations = append(violations, domain.Violation{Field: "name", Rule: "must begin with a capital letter"})
 	}
 	return violations
+}
+
+// Test a host on a store in a temporary folder, at another time, and without the store.
+func TestKeyExpires(t *testing.T) {
+	var ahead atomic.Int64 // how far the clock of the service is ahead, in nanoseconds
+	service, err := petstore.New(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), petstore.Options{
+		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+		API: rest.Options{CacheBytes: -1}, // cached pages would be sent without the store
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { service.Close() })
+	engine := gin.New()
+	if err := service.Mount(engine); err != nil {
+		t.Fatal(err)
+	}
+	key, err := service.Keys().Create(t.Context(), "test", time.Hour, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStatus := func(want int) {
+		t.Helper()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets", http.NoBody)
+		request.Header.Set("Authorization", "Bearer "+key)
+		response := httptest.NewRecorder()
+		if engine.ServeHTTP(response, request); response.Code != want {
+			t.Errorf("got %d, want %d", response.Code, want)
+		}
+	}
+	wantStatus(http.StatusOK)
+	ahead.Store(int64(time.Hour))
+	wantStatus(http.StatusUnauthorized)
+	ahead.Store(0)
+	service.Close()
+	wantStatus(http.StatusServiceUnavailable)
 }
 
 // openService opens a service with a store in a temporary directory. remove closes and deletes it.
