@@ -48,6 +48,9 @@ type Options struct {
 	// Service.Pets returns an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it
 	// must be quick, have no effect, and not call the service.
 	Validate domain.PetRule
+	// Now is the clock of the service: of orders, of the expiry of API keys, of the rate limit. It is time.Now when nil. It
+	// must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own. Now replaces API.Now.
+	Now func() time.Time
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
 	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys. New sets
 	// WithoutChanges.
@@ -104,14 +107,15 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	if s.store, err = repository.Open(ctx, e, o.Store); err != nil {
 		return nil, err
 	}
-	s.keys = usecase.NewKeys(s.store, s.store.Keys(), usecase.Now)
+	now := o.clock()
+	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
 	if err := s.metrics.registerStore(s.store); err != nil {
 		return nil, err
 	}
-	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
+	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
 	api.Pets, api.Orders, api.Keys = s.pets, s.orders, s.keys
 	api.Versions, api.VersionsAge, api.Remote = s.store.Versions, s.store.VersionsAge, s.store.IsRemote()
-	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())
+	changes := usecase.NewChanges(s.store, s.store.Changes(), now, s.store.MaxStaleness())
 	if o.RecordChanges {
 		if _, err := changes.Begin(ctx); err != nil {
 			return nil, fmt.Errorf("petstore.New: record changes: %w", err)
@@ -123,6 +127,9 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	}
 	if api.Metrics != nil {
 		api.Metrics = s.metrics
+	}
+	if o.Now != nil {
+		api.Now = o.Now
 	}
 	if s.api, err = rest.New(api); err != nil {
 		return nil, err
@@ -146,6 +153,14 @@ func (o *Options) validate() error {
 		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
 	}
 	return nil
+}
+
+// clock returns Now in the form in which times are stored.
+func (o *Options) clock() func() time.Time {
+	if o.Now == nil {
+		return usecase.Now
+	}
+	return func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 }
 
 // rules returns Validate as a list, which is empty if Validate is nil.

@@ -48,9 +48,9 @@ type Options struct {
 	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed because of the
 	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.
 	ObserveFailure func(engine.Failure)
-	// TracerProvider, if not nil, creates a span for each statement of a repository. A span has the text of
-	// the statement and no values. Calls of CreatePets, and on PostgreSQL reads, may share a statement; its
-	// span then belongs to none of their requests.
+	// TracerProvider, if not nil, creates a span for each statement of a repository whose context has a span. It has the
+	// text of the statement and no values. Calls of CreatePets may share a statement: its span belongs to the first of
+	// them. On PostgreSQL, a query that reads share has no span.
 	TracerProvider trace.TracerProvider
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -321,6 +322,29 @@ func TestRequestHasSpanInTraceOfCaller(t *testing.T) {
 		if line := s.accessLog(t)[0]; line["trace_id"] != spans[0].SpanContext.TraceID().String() {
 			t.Errorf("got line %v, want the trace_id of the span", line)
 		}
+	}
+}
+
+// A host that extracts traceparent, as otelgin does, and begins a span wants the span of the API within it.
+func TestSpanOfTheHostIsTheParent(t *testing.T) {
+	t.Parallel()
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	s, engine := newUnstartedServer(t), gin.New()
+	engine.Use(func(c *gin.Context) {
+		ctx, span := provider.Tracer("host").Start(c.Request.Context(), "the host")
+		defer span.End()
+		c.Request = c.Request.WithContext(ctx)
+		c.Next()
+	})
+	s.startHost(t, engine, s.api(t, func(o *rest.Options) { o.TracerProvider = provider }))
+	s.expect(t, get("/v1/pets", traceparent), ok(`[]`))
+	spans := exporter.GetSpans() // in the order of their ends
+	if len(spans) != 2 || spans[1].Name != "the host" || spans[0].Parent.SpanID() != spans[1].SpanContext.SpanID() {
+		t.Fatalf("got the spans %+v, want that of the API within that of the host", spans)
+	}
+	if line := s.accessLog(t)[0]; line["trace_id"] != spans[0].SpanContext.TraceID().String() {
+		t.Errorf("got line %v, want the trace of the host", line)
 	}
 }
 

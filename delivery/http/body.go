@@ -149,10 +149,11 @@ func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, er
 // rejectParameters returns an ErrInvalid (invalid_parameter) if a request has a query. It is for operations without
 // parameters.
 func rejectParameters(c *gin.Context) error {
-	if c.Request.URL.RawQuery == "" {
+	query := queryOf(c)
+	if query == "" {
 		return nil
 	}
-	_, err := binding.Query[struct{}](c.Request.URL.RawQuery)
+	_, err := binding.Query[struct{}](query)
 	return err
 }
 

@@ -43,7 +43,7 @@ func (a *API) listChanges(c *gin.Context) error {
 	if a.changes == nil {
 		return &domain.Error{Kind: domain.ErrNotFound, Code: codeNotFound, Message: "this service does not record changes"}
 	}
-	decoded, err := binding.Query[listChangesQuery](c.Request.URL.RawQuery)
+	decoded, err := binding.Query[listChangesQuery](queryOf(c))
 	if err != nil {
 		return err
 	}

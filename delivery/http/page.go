@@ -22,11 +22,11 @@ import (
 // list in the keys of the cache. A query in canonical form, such as limit=5&status=sold&after=20 in a Link header, is
 // looked up before it is parsed.
 func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
-	cache := a.pages.use(c.Request.Context())
-	if cache.send(c, pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)}) {
+	cache, raw := a.pages.use(c.Request.Context()), queryOf(c)
+	if cache.send(c, pageKey{list, cmp.Or(raw, firstPageQuery)}) {
 		return nil
 	}
-	query, err := binding.Query[Q](c.Request.URL.RawQuery)
+	query, err := binding.Query[Q](raw)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,29 @@ package http
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"example.com/petstore/domain"
 )
+
+// queryOf returns the query of a request without Options.IgnoredParameters. The rest is as the client has spelt it.
+func queryOf(c *gin.Context) string {
+	query, ignored := c.Request.URL.RawQuery, stateOf(c).ignored
+	if query == "" || len(ignored) == 0 {
+		return query
+	}
+	parameters := slices.DeleteFunc(strings.Split(query, "&"), func(parameter string) bool {
+		escaped, _, _ := strings.Cut(parameter, "=")
+		name, err := url.QueryUnescape(escaped)
+		return err == nil && slices.Contains(ignored, name)
+	})
+	return strings.Join(parameters, "&")
+}
 
 // pageQuery has the parameters of every list.
 type pageQuery struct {

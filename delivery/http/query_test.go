@@ -16,6 +16,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 
@@ -54,6 +55,27 @@ func TestUnknownParameterIsRejected(t *testing.T) {
 	if got := strings.Count(string(many.body), " is not "); got != 10 {
 		t.Errorf("got %d of 16 unknown parameters in %s, want 10", got, many.body)
 	}
+}
+
+func TestParametersOfTheHostAreIgnored(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, func(o *rest.Options) { o.IgnoredParameters = []string{"tenant", "a b"} })
+	for _, r := range documentedOperations() {
+		r.path, r.body = r.path+"?tenant=3&a+b&%74enant&x=1", `{"name":"Rex","categoryId":7,"petId":1}`
+		if strings.Contains(r.path, "/batch") {
+			r.body = "[" + r.body + "]"
+		}
+		s.expect(t, r, rejected(400, "invalid_parameter", `"x" is not a parameter of this operation`).withoutText("tenant"))
+	}
+	s.createPets(t, newPets(2, "")...)
+	for _, query := range []string{"tenant=3&limit=1", "limit=1&tenant=4", "limit=1&after=0&a%20b=%zz", "limit=1&after=0"} {
+		want := `<?limit=1&after=1>; rel="next"`
+		s.expect(t, get("/v1/pets?"+query), ok(`[`+createdRex+`]`).withHeader("Link: "+want))
+	}
+	if misses := s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`]; misses != "1" {
+		t.Errorf("got %s pages in the cache, want one for all", misses)
+	}
+	s.expect(t, get("/v1/pets?tenant=3&limit=x"), rejected(400, "invalid_parameter", "limit must be"))
 }
 
 // A listed record is a pet or an order of a list.

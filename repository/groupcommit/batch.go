@@ -189,9 +189,6 @@ func (t *transaction[R, C]) runCreations(step []*call[R, C]) {
 	all := call[R, C]{ctx: step[0].ctx, repositories: t.repositories, fn: func(ctx context.Context, r R) error {
 		return t.batch.queue.create(r, ctx, creations)
 	}}
-	if len(step) > 1 {
-		all.ctx = context.Background() // a span of the statements belongs to no caller
-	}
 	all.run(t.batch.queue)
 	for _, c := range step {
 		c.err, c.panicked = all.err, all.panicked

@@ -13,6 +13,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -68,7 +69,9 @@ func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 	const scans = "SELECT seq_scan::text FROM pg_stat_user_tables WHERE relname = 'idempotency_keys'"
 	check(t, open(t, dsn, repository.Options{}).Close())
 	before := queryTexts(t, dsn, scans)
-	store := open(t, dsn, repository.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	store := open(t, dsn, repository.Options{TracerProvider: provider})
+	_, request := provider.Tracer("test").Start(t.Context(), "request")
 	const n = 40
 	var created, again [n]domain.Pet
 	create := func(i int, pets []domain.Pet, wantReplayed bool) func(context.Context) {
@@ -77,7 +80,7 @@ func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 			key = domain.IdempotencyKey{}
 		}
 		return func(ctx context.Context) {
-			pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, key)
+			pet, replayed, err := newPets(store).Create(trace.ContextWithSpan(ctx, request), domain.NewPet{Name: name}, key)
 			testkit.Equal(t, name+": whether it was replayed", wantReplayed && !key.IsZero(), replayed, err)
 			pets[i] = pet
 		}
