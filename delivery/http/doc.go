@@ -12,6 +12,7 @@
 //	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
 //	page.go, pagecache.go, query.go    lists and single records, their cache, the queries of lists
+//	etag.go                            ETags, and the conditions that have them
 //	changes.go, changestream.go        the changes, as pages and as a stream of events
 //	errors.go                          errors as responses and in the log
 //	accesslog.go, metrics.go           access log, traces, metrics

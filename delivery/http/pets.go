@@ -184,7 +184,7 @@ func (a *API) getPet(c *gin.Context) error {
 //	@ID				updatePet
 //	@Tags			Pets
 //	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
-//	@Param			If-Match	header		string			false	"The ETag that POST or PATCH of this animal returned, not that of a list. PATCH with {} returns it"
+//	@Param			If-Match	header		string			false	"The ETag of the animal, from POST, PATCH or `GET /pets?id=`"
 //	@Param			patch		body		record.PetPatch	true	"The members to change"
 //	@Success		200			{object}	record.Pet		"The animal as it is now"
 //	@Failure		400			{object}	errorBody	"invalid_json, validation_failed, unknown_parameter"
@@ -217,7 +217,7 @@ func (a *API) updatePet(c *gin.Context) error {
 //	@ID				deletePet
 //	@Tags			Pets
 //	@Param			petId		path	int64	true	"Identifier of the animal to remove"	format(int64)
-//	@Param			If-Match	header	string	false	"The ETag that POST or PATCH of this animal returned, not that of a list. PATCH with {} returns it"
+//	@Param			If-Match	header	string	false	"The ETag of the animal, from POST, PATCH or `GET /pets?id=`"
 //	@Success		204			"The animal is removed"
 //	@Failure		400			{object}	errorBody	"unknown_parameter"
 //	@Failure		404			{object}	errorBody	"pet_not_found"
@@ -278,19 +278,7 @@ func writePet(c *gin.Context, status int, pet domain.Pet) error {
 		return err
 	}
 	logRecord(c, pet.ID)
-	c.Header("ETag", pageETag(body, ""))
+	c.Writer.Header()[headerETag] = []string{pageETag(body, "")}
 	writeBody(c, status, body)
 	return nil
-}
-
-// ifMatch returns the condition in the header If-Match (RFC 9110, section 13.1.1). Without the header it returns nil.
-func ifMatch(c *gin.Context) func(domain.Pet) bool {
-	tags := c.Request.Header["If-Match"]
-	if tags == nil {
-		return nil
-	}
-	return func(pet domain.Pet) bool {
-		body, err := record.PetOf(pet).AppendJSON(nil)
-		return err == nil && etagMatches(tags, pageETag(body, ""), "")
-	}
 }

@@ -330,7 +330,7 @@ func TestConditionOfAChangeIsTheETag(t *testing.T) {
 	second := s.expect(t, patched(`{"name":"Tom"}`, "If-Match: "+first), ok("")).Header.Get("ETag")
 	failed := rejected(412, "precondition_failed")
 	s.expect(t, patched(`{"name":"Tom"}`, "If-Match: "+first), ok("").withHeader("ETag: "+second)) // a retry
-	for _, condition := range []string{first, "W/" + second, `"x"`, first + ", W/" + second, second[1 : len(second)-1], ""} {
+	for _, condition := range []string{first, "W/" + first, `"x"`, first + `, W/"x"`, second[1 : len(second)-1], ""} {
 		s.expect(t, patched(`{"name":"Pip"}`, "If-Match: "+condition), failed)
 		s.expect(t, newRequest("DELETE", "/v1/pets/1", "If-Match: "+condition), failed)
 	}
