@@ -20,7 +20,7 @@ type newOrder struct {
 // listOrdersQuery has the parameters of listOrders.
 type listOrdersQuery struct {
 	pageQuery
-	// Return only orders with one of these statuses. Several are separated by commas.
+	// Return only orders with one of these statuses. Separate several by commas, or repeat the parameter.
 	Status []domain.OrderStatus `form:"status" validate:"omitempty,unique,dive,orderstatus"`
 	// Return only orders of this animal.
 	PetID *int64 `form:"petId" validate:"omitempty,min=0" format:"int64"`

@@ -17,11 +17,11 @@ import (
 // listPetsQuery has the parameters of listPets.
 type listPetsQuery struct {
 	pageQuery
-	// Return only animals with one of these statuses, `none` is an animal without one. Several are separated by commas.
+	// Return only animals with one of these statuses, `none` is an animal without one. Separate several by commas, or repeat the parameter.
 	Status []string `form:"status" validate:"omitempty,unique,dive,petfilter" enums:"available,pending,sold,none"`
 	// Return only animals of this category.
 	CategoryID *int64 `form:"categoryId" format:"int64"`
-	// Return the animals with these ids, 1 to 100, separated by commas. All of them that exist are one page: `limit` and `after` have no effect.
+	// Return the animals with these ids, 1 to 100, separated as statuses are. All of them that exist are one page: `limit` and `after` have no effect.
 	ID []int64 `form:"id" validate:"omitempty,max=100,unique,dive,min=1" format:"int64"`
 }
 
@@ -77,7 +77,8 @@ func (a *API) listPets(c *gin.Context) error {
 //
 //	@Summary		Add an animal
 //	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with
-//	@Description	the same Idempotency-Key adds nothing and returns the first response. Members that an animal does not have are ignored.
+//	@Description	the same Idempotency-Key adds nothing and returns the first response. Members that an animal does not have are ignored, unless
+//	@Description	their names are nearly right. A null as `status` is as if left out.
 //	@ID				createPet
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
@@ -180,7 +181,8 @@ func (a *API) getPet(c *gin.Context) error {
 //	@Summary		Correct an animal
 //	@Description	Changes the members that the request has (JSON Merge Patch): `name` and `categoryId` can be replaced, `status` can be replaced
 //	@Description	or, with null, removed. The status of an animal that is ordered or sold by an order cannot be changed. With `If-Match` the
-//	@Description	animal is changed only if it still has that ETag. Members that an animal does not have are ignored.
+//	@Description	animal is changed only if it still has that ETag. Members that an animal does not have are ignored, unless their names are
+//	@Description	nearly right.
 //	@ID				updatePet
 //	@Tags			Pets
 //	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
