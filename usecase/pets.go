@@ -104,7 +104,7 @@ func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matc
 // replace replaces the animal before by after. It returns an ErrConflict (pet_ordered) as Pets.Update does.
 func replace(ctx context.Context, r port.Repositories, before, after domain.Pet) error {
 	if after.Status != before.Status {
-		if err := checkNotOrdered(ctx, r.Orders, before.ID); err != nil {
+		if err := checkNotOrdered(ctx, r.Orders, before); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 			err = checkMatches(pet, matches)
 		}
 		if err == nil {
-			err = checkNotOrdered(ctx, r.Orders, id)
+			err = checkNotOrdered(ctx, r.Orders, pet)
 		}
 		if err != nil {
 			return err
@@ -141,10 +141,10 @@ func checkMatches(pet domain.Pet, matches func(domain.Pet) bool) error {
 }
 
 // checkNotOrdered returns an ErrConflict (pet_ordered) if an animal has an order that is not cancelled.
-func checkNotOrdered(ctx context.Context, orders port.OrderReader, petID int64) error {
-	ordered, err := orders.Live(ctx, petID)
+func checkNotOrdered(ctx context.Context, orders port.OrderReader, pet domain.Pet) error {
+	ordered, err := orders.Live(ctx, pet.ID)
 	if err == nil && ordered {
-		err = domain.PetOrdered(petID)
+		err = domain.PetOrdered(pet.ID, pet.Status)
 	}
 	return err
 }

@@ -128,6 +128,12 @@ func writeBody(c *gin.Context, status int, body []byte) {
 	_, _ = c.Writer.Write(body) // fails only if the client has disconnected
 }
 
+// mergePatch is the media type of a JSON Merge Patch. acceptPatch is the header Accept-Patch (RFC 5789, section 3.1).
+const (
+	mergePatch  = "application/merge-patch+json"
+	acceptPatch = mergePatch + ", application/json"
+)
+
 var contentTypeJSON = []string{"application/json"}
 
 // byteOrderMark may precede JSON (RFC 8259, section 8.1).
@@ -138,6 +144,9 @@ var byteOrderMark = []byte("\ufeff")
 // media type must be application/json or one of others.
 func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, error), others ...string) (body T, err error) {
 	if err := checkMediaType(c.Request.Header, others...); err != nil {
+		if c.Request.Method == http.MethodPatch {
+			c.Header("Accept-Patch", acceptPatch)
+		}
 		return body, err
 	}
 	raw, err := readBody(c)

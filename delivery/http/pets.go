@@ -196,7 +196,7 @@ func (a *API) getPet(c *gin.Context) error {
 //	@Failure		401,403,408,413,415,429,500,503	{object}	errorBody
 //	@Router			/pets/{petId} [patch]
 func (a *API) updatePet(c *gin.Context) error {
-	patch, err := bindBody(c, binding.JSON[record.PetPatch], "application/merge-patch+json")
+	patch, err := bindBody(c, binding.JSON[record.PetPatch], mergePatch)
 	if err != nil {
 		return err
 	}

@@ -346,10 +346,13 @@ func TestInvalidPatchIsRejected(t *testing.T) {
 		s.expect(t, patched(patch), rejected(400, "invalid_json"))
 	}
 	merge, tooLarge := "Content-Type: application/merge-patch+json", `{"name":"`+strings.Repeat("x", 64<<10)+`"}`
-	unsupported := rejected(415, "unsupported_media_type", "application/json or application/merge-patch+json")
+	accepted := "Accept-Patch: application/merge-patch+json, application/json"
+	unsupported := rejected(415, "unsupported_media_type", "application/json or application/merge-patch+json").withHeader(accepted)
 	s.expect(t, patched(`{}`, "Content-Type: text/plain"), unsupported)
+	s.expect(t, newRequest("OPTIONS", "/v1/pets/1"), wantResponse{status: 204}.withHeader(accepted))
+	s.expect(t, newRequest("OPTIONS", "/v1/pets"), wantResponse{status: 204}.withHeader("-Accept-Patch"))
 	s.expect(t, patched(tooLarge), rejected(413, "body_too_large"))
-	s.expect(t, postPet(newRex, merge), rejected(415, "unsupported_media_type"))
+	s.expect(t, postPet(newRex, merge), rejected(415, "unsupported_media_type", "application/json").withHeader("-Accept-Patch"))
 	for _, path := range []string{"/v1/pets/2", "/v1/pets/none"} {
 		r := patched(`{}`)
 		r.path = path
@@ -384,9 +387,9 @@ func TestRemovedAnimalIsGone(t *testing.T) {
 	s.createPets(t, newPets(3, "available")...)
 	s.expect(t, get("/v1/pets?limit=2"), ok(""))
 	for _, step := range []struct {
-		order  string
-		status int
-	}{{"", 409}, {"/deliver", 409}, {"/cancel", 204}} {
+		order, message string
+		status         int
+	}{{"", "cancel that order", 409}, {"/deliver", "If the animal comes back, add it again", 409}, {"/cancel", "", 204}} {
 		pet := map[string]int{"": 1, "/deliver": 2, "/cancel": 3}[step.order]
 		s.expect(t, postOrder(fmt.Sprintf(`{"petId":%d}`, pet)), created(""))
 		if step.order != "" {
@@ -401,10 +404,10 @@ func TestRemovedAnimalIsGone(t *testing.T) {
 			s.expect(t, newRequest("DELETE", path), rejected(404, "pet_not_found"))
 			continue
 		}
-		s.expect(t, newRequest("DELETE", path), rejected(409, "pet_ordered"))
+		s.expect(t, newRequest("DELETE", path), rejected(409, "pet_ordered", step.message))
 		r := patched(`{"status":"available","name":"Tom"}`)
 		r.path = path
-		s.expect(t, r, rejected(409, "pet_ordered"))
+		s.expect(t, r, rejected(409, "pet_ordered", step.message))
 		r.body = `{"name":"Tom"}`
 		s.expect(t, r, ok(""))
 	}
