@@ -84,7 +84,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	logRecord(c, placed.ID)
+	logRecord(c, !replayed, placed.ID)
 	setReplayed(c, replayed)
 	c.Header("Location", "./orders/"+strconv.FormatInt(placed.ID, 10))
 	return writeRecord(c, http.StatusCreated, record.OrderOf(placed))
@@ -144,15 +144,15 @@ func (a *API) cancelOrder(c *gin.Context) error {
 }
 
 // endOrder calls a use case with the id in the path and sends the order that the use case returns.
-func endOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
+func endOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (ended domain.Order, changed bool, err error)) error {
 	id, err := pathID(c, "order", domain.CodeOrderNotFound)
 	if err != nil {
 		return err
 	}
-	order, err := useCase(c.Request.Context(), id)
+	order, changed, err := useCase(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	logRecord(c, order.ID)
+	logRecord(c, changed, order.ID)
 	return writeRecord(c, http.StatusOK, record.OrderOf(order))
 }

@@ -103,6 +103,7 @@ func (a *API) createPet(c *gin.Context) error {
 	}
 	setReplayed(c, replayed)
 	c.Header("Location", "./pets/"+strconv.FormatInt(created.ID, 10))
+	logRecord(c, !replayed, created.ID)
 	return writePet(c, http.StatusCreated, created)
 }
 
@@ -143,7 +144,7 @@ func (a *API) createPets(c *gin.Context) error {
 		return err
 	}
 	for _, pet := range created {
-		logRecord(c, pet.ID)
+		logRecord(c, !replayed, pet.ID)
 	}
 	setReplayed(c, replayed)
 	writeBody(c, http.StatusCreated, body)
@@ -204,10 +205,11 @@ func (a *API) updatePet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	updated, err := a.pets.Update(c.Request.Context(), id, patch.Patch(), ifMatch(c))
+	updated, changed, err := a.pets.Update(c.Request.Context(), id, patch.Patch(), ifMatch(c))
 	if err != nil {
 		return err
 	}
+	logRecord(c, changed, updated.ID)
 	return writePet(c, http.StatusOK, updated)
 }
 
@@ -235,7 +237,7 @@ func (a *API) deletePet(c *gin.Context) error {
 	if err := a.pets.Delete(c.Request.Context(), id, ifMatch(c)); err != nil {
 		return err
 	}
-	logRecord(c, id)
+	logRecord(c, true, id)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -279,7 +281,6 @@ func writePet(c *gin.Context, status int, pet domain.Pet) error {
 	if err != nil {
 		return err
 	}
-	logRecord(c, pet.ID)
 	c.Writer.Header()[headerETag] = []string{pageETag(body, "")}
 	writeBody(c, status, body)
 	return nil
