@@ -40,7 +40,7 @@ func (q listOrdersQuery) next(after int64) string {
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
-//	@Success		200		{array}	record.Order			"A page of orders. Send the `id` of one that is placed as `orderId` to deliverOrder or cancelOrder."
+//	@Success		200		{array}	record.Order			"A page of orders. Deliver or cancel one that is placed by its `id`."
 //	@Success		304		"Not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
@@ -65,7 +65,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			order			body		newOrder	true	"The animal to order"
-//	@Success		201				{object}	record.Order		"The order. Send its `id` as `orderId` to deliverOrder or cancelOrder."
+//	@Success		201				{object}	record.Order		"The order. Deliver or cancel it by its `id`."
 //	@Failure		400				{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
 //	@Failure		409				{object}	errorBody	"idempotency_in_progress, pet_not_available"

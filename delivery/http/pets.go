@@ -58,7 +58,7 @@ func (q listPetsQuery) petQuery() domain.PetQuery {
 //	@ID				listPets
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filters"
-//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder."
+//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to `POST /store/orders`."
 //	@Success		304		"Not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
@@ -83,7 +83,7 @@ func (a *API) listPets(c *gin.Context) error {
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			pet				body		record.NewPet		true	"The animal"
-//	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to placeOrder."
+//	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to `POST /store/orders`."
 //	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		409	{object}	errorBody	"idempotency_in_progress"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
@@ -155,7 +155,7 @@ func (a *API) createPets(c *gin.Context) error {
 //
 //	@Summary		Get an animal
 //	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset): from then on it responds with
-//	@Description	the status 410. Use listPets with `id` instead.
+//	@Description	the status 410. Use `GET /pets?id=` instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
