@@ -57,7 +57,7 @@ func Example() {
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
 	// 405 GET, HEAD, PATCH, DELETE, OPTIONS
-	// {"code":"method_not_allowed","message":"this path does not support the method PUT, see the header Allow","status":405}
+	// {"code":"method_not_allowed","message":"this path does not support the method PUT, only GET, HEAD, PATCH, DELETE, OPTIONS","status":405}
 }
 
 // The document has the title and the authentication of the host. The address of the API is relative to the

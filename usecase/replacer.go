@@ -51,7 +51,7 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 			case !found:
 				err = domain.PetNotFound(pet.ID)
 			case pet.Status != before.Status:
-				err = checkNotOrdered(ctx, r.orders, pet.ID)
+				err = checkNotOrdered(ctx, r.orders, before)
 			}
 			if errors.Is(err, domain.ErrUnavailable) {
 				return err

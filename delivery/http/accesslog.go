@@ -71,10 +71,13 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// logRecord adds the id of a record that a request created, changed or removed to its line in the access log.
-func logRecord(c *gin.Context, id int64) {
-	s := stateOf(c)
-	s.records = append(s.records, id)
+// logRecord adds the id of a record to the line of a request in the access log, if the request created, changed or removed
+// the record.
+func logRecord(c *gin.Context, changed bool, id int64) {
+	if changed {
+		s := stateOf(c)
+		s.records = append(s.records, id)
+	}
 }
 
 // loggedPath returns the escaped path of a URL, at most 200 bytes, with "(hidden)" for API keys. An escaped path is

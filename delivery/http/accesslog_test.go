@@ -106,24 +106,28 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 	}
 }
 
-func TestAccessLogHasTheRecordsOfSuccessfulWrites(t *testing.T) {
+func TestAccessLogHasTheRecordsThatARequestChanged(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	patch := newRequest("PATCH", "/v1/pets/1")
 	patch.body = `{"name":"Max"}`
-	batch := request{method: "POST", path: "/v1/pets/batch", body: "[" + newRex + "," + newRex + "]"}
+	batch := newRequest("POST", "/v1/pets/batch", "Idempotency-Key: batch")
+	batch.body = "[" + newRex + "," + newRex + "]"
 	for _, test := range []struct {
 		request
 		status int
 		want   any // record_id or record_ids
 	}{
 		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
-		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
+		{postPet(newRex, "Idempotency-Key: rex"), 201, nil}, // a replay changes nothing
 		{batch, 201, []any{int64(2), int64(3)}},
+		{batch, 201, nil},
 		{patch, 200, int64(1)},
-		{patch, 200, int64(1)}, // this request changes nothing
-		{postOrder(`{"petId":3}`), 201, int64(1)},
+		{patch, 200, nil},
+		{postOrder(`{"petId":3}`, "Idempotency-Key: order"), 201, int64(1)},
+		{postOrder(`{"petId":3}`, "Idempotency-Key: order"), 201, nil},
 		{newRequest("POST", "/v1/store/orders/1/cancel"), 200, int64(1)},
+		{newRequest("POST", "/v1/store/orders/1/cancel"), 200, nil},
 		{postOrder(`{"petId":3}`), 201, int64(2)},
 		{newRequest("POST", "/v1/store/orders/2/deliver"), 200, int64(2)},
 		{newRequest("DELETE", "/v1/pets/3"), 409, nil},

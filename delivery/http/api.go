@@ -25,7 +25,7 @@ type Pets interface {
 	Get(ctx context.Context, id int64) (domain.Pet, error)
 	Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (created domain.Pet, replayed bool, err error)
 	CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) (created []domain.Pet, replayed bool, err error)
-	Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (domain.Pet, error)
+	Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (updated domain.Pet, changed bool, err error)
 	Delete(ctx context.Context, id int64, matches func(domain.Pet) bool) error
 	Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error)
 }
@@ -35,8 +35,8 @@ type Orders interface {
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	Get(ctx context.Context, id int64) (domain.Order, error)
 	Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (placed domain.Order, replayed bool, err error)
-	Deliver(ctx context.Context, id int64) (domain.Order, error)
-	Cancel(ctx context.Context, id int64) (domain.Order, error)
+	Deliver(ctx context.Context, id int64) (delivered domain.Order, changed bool, err error)
+	Cancel(ctx context.Context, id int64) (cancelled domain.Order, changed bool, err error)
 }
 
 // Changes has the use cases of the changes. usecase.Changes implements it.

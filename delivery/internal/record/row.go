@@ -41,7 +41,7 @@ func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 		row.Name = &name
 	}
 	if status != "" {
-		row.Status = (*domain.PetStatus)(&status)
+		row.Status = new((*domain.PetStatus)(&status))
 	}
 	if err := binding.Validate(&row, domain.CodeValidationFailed, violations); err != nil {
 		return domain.Pet{}, err
