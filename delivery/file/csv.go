@@ -35,25 +35,60 @@ var (
 )
 
 // formula matches a text that a spreadsheet would run as a formula (owasp.org/www-community/attacks/CSV_Injection),
-// and such a text with apostrophes before it, as quoteFormula returns it. Tabs and carriage returns, which also
-// begin a formula, are not matched, because no valid name has them.
-var formula = regexp.MustCompile(`^'*[=+\-@＝＋－＠]`)
+// also after quotes, and such a text with apostrophes before it, as guard returns it. Tabs and carriage returns, which
+// also begin a formula, are not matched, because no valid name has them.
+var formula = regexp.MustCompile(`^['"]*[=+\-@＝＋－＠]`)
 
-// quoteFormula adds an apostrophe before a text that a spreadsheet would run as a formula. It also adds one before
-// such a text that already has apostrophes, so that unquoteFormula can return every text unchanged.
-func quoteFormula(text string) string {
-	if formula.MatchString(text) {
-		return "'" + text
-	}
-	return text
+// guard adds an apostrophe before each part of a text that a spreadsheet would run as a formula. The parts are those
+// between delimiters, because a spreadsheet may split the file at another delimiter than that of the file. guard also
+// adds an apostrophe before such a part that already has apostrophes, so that unguard can return every text unchanged.
+func guard(text string) string {
+	return mapParts(text, func(part string) string { return "'" + part })
 }
 
-// unquoteFormula is the inverse of quoteFormula. It leaves a formula without an apostrophe unchanged.
-func unquoteFormula(quoted string) string {
-	if formula.MatchString(quoted) {
-		return strings.TrimPrefix(quoted, "'")
+// unguard is the inverse of guard. It leaves a formula without an apostrophe unchanged.
+func unguard(guarded string) string {
+	return mapParts(guarded, func(part string) string { return strings.TrimPrefix(part, "'") })
+}
+
+// mapParts calls fn with each part of a text that matches formula, and returns the text with the results.
+func mapParts(text string, fn func(string) string) string {
+	var mapped strings.Builder
+	for text != "" {
+		end := strings.IndexAny(text, delimiters) + 1
+		if end == 0 {
+			end = len(text)
+		}
+		part := text[:end]
+		if formula.MatchString(part) {
+			part = fn(part)
+		}
+		mapped.WriteString(part)
+		text = text[end:]
 	}
-	return quoted
+	return mapped.String()
+}
+
+// appendField appends a field of a CSV row. It quotes a field that has a delimiter of any file, not only of this one:
+// otherwise a spreadsheet that expects another delimiter would split the field.
+func appendField(to []byte, field string) []byte {
+	if !strings.ContainsAny(field, delimiters+"\"\r\n") && !strings.HasPrefix(field, " ") {
+		return append(to, field...)
+	}
+	to = append(to, '"')
+	to = append(to, strings.ReplaceAll(field, `"`, `""`)...)
+	return append(to, '"')
+}
+
+// appendRow appends a CSV row with its line end (RFC 4180).
+func appendRow(to []byte, delimiter rune, fields []string) []byte {
+	for i, field := range fields {
+		if i > 0 {
+			to = append(to, byte(delimiter))
+		}
+		to = appendField(to, field)
+	}
+	return append(to, "\r\n"...)
 }
 
 // A csvReader is the Reader of a CSV file.
@@ -103,7 +138,7 @@ func (r *csvReader) Read() (Row, error) {
 			}
 			return ""
 		}
-		row.Pet, err = record.ParsePet(field("id"), unquoteFormula(field("name")), field("categoryId"), field("status"))
+		row.Pet, err = record.ParsePet(field("id"), unguard(field("name")), field("categoryId"), field("status"))
 		row.Pet.Name = strings.Clone(row.Pet.Name) // otherwise it would keep the memory of the whole row
 		row.Rule, hint = ruleOf(err), ""
 	}

@@ -47,8 +47,10 @@ status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
 
 For Excel add --bom, otherwise it does not read UTF-8, and in some countries --delimiter ";".
 import needs neither flag. A spreadsheet runs a text that begins with =, +, - or @ (or their
-full-width forms) as a formula. Therefore such a name, also one after apostrophes, is written
-to CSV with one more apostrophe before it: the name =1+1 as '=1+1. import removes it again.
+full-width forms) as a formula. Therefore an apostrophe is written to CSV before such a name,
+and before such a part of a name after a comma, semicolon or tab, also if apostrophes or
+quotes precede the sign: '=1+1 for the name =1+1. import removes one apostrophe again.
+LibreOffice and Excel round numbers of more than 15 digits.
 
 A file gets its name when it is complete; until then it is FILE.NUMBER.partial, which is left
 if the process is killed. A file that exists is not overwritten.`,
