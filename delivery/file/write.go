@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strconv"
+	"strings"
 
 	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
@@ -68,3 +69,25 @@ func (w *Writer[T]) Write(record T) (err error) {
 
 // Flush writes the buffered records to the file.
 func (w *Writer[T]) Flush() error { return w.out.Flush() }
+
+// appendField appends a field of a CSV row. It quotes a field that has a delimiter of any file, not only of this one:
+// otherwise a spreadsheet that expects another delimiter would split the field.
+func appendField(to []byte, field string) []byte {
+	if !strings.ContainsAny(field, delimiters+"\"\r\n") && !strings.HasPrefix(field, " ") {
+		return append(to, field...)
+	}
+	to = append(to, '"')
+	to = append(to, strings.ReplaceAll(field, `"`, `""`)...)
+	return append(to, '"')
+}
+
+// appendRow appends a CSV row with its line end (RFC 4180).
+func appendRow(to []byte, delimiter rune, fields []string) []byte {
+	for i, field := range fields {
+		if i > 0 {
+			to = append(to, byte(delimiter))
+		}
+		to = appendField(to, field)
+	}
+	return append(to, "\r\n"...)
+}

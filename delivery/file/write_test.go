@@ -57,7 +57,7 @@ func TestEachFormatHasEveryFieldOfAPet(t *testing.T) {
 	t.Parallel()
 	want := testkit.Filled[domain.Pet](t, domain.PetSold)
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		row, err := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, want)), format, false).Read()
+		row, err := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, want)), format, file.Options{}).Read()
 		testkit.Equal(t, string(format)+" that is read again", want, row.Pet, err)
 	}
 }
@@ -75,7 +75,7 @@ func TestSpreadsheetRunsNoNameAsAFormula(t *testing.T) {
 		if want := "id,name,categoryId,status\r\n1," + cell + ",-7,\r\n"; text != want {
 			t.Errorf("%s: got %q, want %q", name, text, want)
 		}
-		row, err := file.NewReader(strings.NewReader(text), file.CSV, true).Read()
+		row, err := file.NewReader(strings.NewReader(text), file.CSV, file.Options{AllColumns: true, RequireID: true}).Read()
 		testkit.Equal(t, name+" that is read again", pet, row.Pet, err)
 	}
 }
@@ -97,7 +97,7 @@ func FuzzNamesAreNoFormulasAndAreReadAgain(f *testing.F) {
 			if found := cell.FindString(row); found != "" {
 				t.Fatalf("%q: got the row %q, in which %q begins a formula", name, row, found)
 			}
-			read, err := file.NewReader(strings.NewReader(text), file.CSV, true).Read()
+			read, err := file.NewReader(strings.NewReader(text), file.CSV, file.Options{AllColumns: true, RequireID: true}).Read()
 			testkit.Equal(t, name+" that is read again", pet, read.Pet, err)
 		}
 	})
@@ -121,7 +121,7 @@ func TestEachDelimiterIsReadAgain(t *testing.T) {
 		if text != want {
 			t.Errorf("got %q, want %q", text, want)
 		}
-		row, err := file.NewReader(strings.NewReader(text), file.CSV, true).Read()
+		row, err := file.NewReader(strings.NewReader(text), file.CSV, file.Options{AllColumns: true, RequireID: true}).Read()
 		testkit.Equal(t, string(delimiter)+" that is read again", pet, row.Pet, err)
 	}
 }

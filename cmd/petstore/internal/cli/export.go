@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,15 +125,15 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 		defer created.discard()
 		out, outcome, publish = created, r.path+" was not written", created.publish
 	}
-	units := map[string]string{"pets": "animals", "orders": "orders", "changes": "changes"}[r.kind]
-	written, err := r.write(ctx, store, out, units)
+	noun := map[string]string{"pets": "animal", "orders": "order", "changes": "change"}[r.kind]
+	written, err := r.write(ctx, store, out, noun+"s")
 	if err == nil {
 		err = publish()
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, outcome)
 	}
-	result := fmt.Sprintf("exported %d %s in %s", written, units, time.Since(start).Round(time.Millisecond))
+	result := fmt.Sprintf("exported %s in %s", counted(int64(written), noun), time.Since(start).Round(time.Millisecond))
 	if r.path == stdio {
 		fmt.Fprintln(r.in.Stderr, result)
 		return nil
@@ -213,6 +215,10 @@ func formatOf(flag file.Format, path string) (file.Format, error) {
 	}
 	if format := file.FormatOf(path); format != "" {
 		return format, nil
+	}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".xlsx", ".xls", ".ods", ".numbers":
+		return "", fmt.Errorf("%s is the name of a workbook: use a CSV file, which spreadsheets can save and open", path)
 	}
 	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path))
 }
