@@ -252,6 +252,8 @@ func TestReaderFindsTheColumnsByTheirTitles(t *testing.T) {
 	o := file.Options{Titles: map[string]string{"categoryId": "Art", "status": " Zustand "}, Windows1252: true}
 	testRead(t, file.CSV, o, map[string]readCase{
 		"all":     {"Name;ART;zustand;categoryId\nB\xe4r;7;sold;x\n", []string{`report: ignored other columns: "categoryId"`, `2 0 "Bär" 7 "sold"`}},
+		"UTF-8":   {"Name;ART;zustand\nBär;7;sold\n", []string{"error: the file is UTF-8: leave out --encoding windows-1252"}},
+		"Ä alone": {"Name;ART;zustand\nEd;7;sold\n\xc4", []string{`2 0 "Ed" 7 "sold"`, `3 "Ä": the row has 1 fields, the header has 3 columns`}},
 		"not one": {"name,Art,Preis\n", []string{`error: line 1: the header has no column status, but "Preis": correct --column status= Zustand `}},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -89,10 +90,14 @@ type Reader struct {
 
 // NewReader returns a Reader of a file.
 func NewReader(in io.Reader, format Format, o Options) *Reader {
-	if o.Windows1252 {
-		in = charmap.Windows1252.NewDecoder().Reader(in)
-	}
 	text := bufio.NewReaderSize(in, bufferSize)
+	if o.Windows1252 {
+		start, _ := text.Peek(bufferSize)
+		if character, invalid := scan(start); character >= 0 && invalid < 0 {
+			return &Reader{rows: unreadable{errors.New("the file is UTF-8: leave out --encoding windows-1252")}}
+		}
+		text = bufio.NewReaderSize(charmap.Windows1252.NewDecoder().Reader(text), bufferSize)
+	}
 	if mark, err := text.Peek(len(ByteOrderMark)); err == nil && string(mark) == ByteOrderMark {
 		_, _ = text.Discard(len(mark)) // cannot fail, because Peek has buffered it
 	}
@@ -159,21 +164,32 @@ func (c carriageReturns) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkEncoding returns an error if the start of a file is not UTF-8 but may be in Windows-1252 as a whole: none of its
-// characters beyond ASCII is UTF-8, and all are defined in Windows-1252. The error has a line of it as an example.
-func checkEncoding(start []byte) error {
-	first := -1
+// scan returns the indices of the first character beyond ASCII that is UTF-8, and of the first byte that is not, in the
+// start of a file. An index is -1 if there is none.
+func scan(start []byte) (character, invalid int) {
+	character, invalid = -1, -1
 	for i, size := 0, 0; i < len(start); i += size {
+		if len(start) == bufferSize && !utf8.FullRune(start[i:]) {
+			break // the last character is cut
+		}
 		var char rune
 		char, size = utf8.DecodeRune(start[i:])
 		switch {
-		case size > 1 || char == utf8.RuneError && charmap.Windows1252.DecodeByte(start[i]) == utf8.RuneError:
-			return nil
-		case char == utf8.RuneError && first < 0:
-			first = i
+		case size > 1 && character < 0:
+			character = i
+		case size == 1 && char == utf8.RuneError && invalid < 0:
+			invalid = i
 		}
 	}
-	if first < 0 || first >= len(start)-utf8.UTFMax && len(start) == bufferSize { // the last character may be cut
+	return character, invalid
+}
+
+// checkEncoding returns an error if the start of a file is not UTF-8 but may be in Windows-1252 as a whole: none of its
+// characters beyond ASCII is UTF-8, and all are defined in Windows-1252. The error has a line of it as an example.
+func checkEncoding(start []byte) error {
+	character, first := scan(start)
+	undefined := func(c byte) bool { return charmap.Windows1252.DecodeByte(c) == utf8.RuneError }
+	if character >= 0 || first < 0 || slices.ContainsFunc(start, undefined) {
 		return nil
 	}
 	begin := bytes.LastIndexAny(start[:first], "\r\n") + 1
