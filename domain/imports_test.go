@@ -59,7 +59,7 @@ var imports = map[string][]string{
 	"delivery/internal/record":  {"delivery/internal/binding", "domain"},
 	"delivery/http/origin":      {},
 	"delivery/http":             {"delivery/http/origin", "delivery/internal/binding", "delivery/internal/record", "domain", "domain/apikey"},
-	"delivery/file":             {"delivery/internal/record", "domain"},
+	"delivery/file":             {"delivery/internal/binding", "delivery/internal/record", "domain"},
 	"delivery/http/server":      {"delivery/http", "domain"},
 	"delivery/http/swagger":     {"delivery/http", "docs"},
 	"docs":                      {},

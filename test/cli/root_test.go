@@ -56,6 +56,8 @@ var invalidCommandLines = map[string]string{
 	"seed --count -1":                      `invalid argument "-1" for "--count" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
 	"backup":                               "name the FILE to write, or with --keep the FOLDER",
 	"backup a.db b.db":                     "petstore backup accepts one argument, not 2: quote one that contains spaces",
+	"backup -":                             "a backup is verified as a file, and cannot be written to standard output: name a FILE, then read that",
+	"copy --to -":                          "a store is a file or a database: --to cannot be standard input or output",
 	"backup --keep 0 .":                    `invalid argument "0" for "--keep" flag: must be a number of at least 1`,
 	"restore":                              "name the FILE to restore",
 	"export pets.txt":                      "the format of pets.txt is not known: add --format ndjson or --format csv",
@@ -75,6 +77,12 @@ var invalidCommandLines = map[string]string{
 	"import -":                             "the format of standard input is not known: add --format ndjson or --format csv",
 	"import none.csv --format xml":         `invalid argument "xml" for "--format" flag: must be ndjson or csv`,
 	"import none.csv --rejects -":          `invalid argument "-" for "--rejects" flag: must be the name of a new file`,
+	"import a.csv --rejects r.ndjson":      "--rejects writes the format of the input: name a file with the extension .csv",
+	"import pets.xlsx":                     "pets.xlsx is the name of a workbook: use a CSV file, which spreadsheets can save and open",
+	"import a.csv --column name":           `invalid argument "name" for "--column" flag: must be COLUMN=TITLE, such as categoryId=Art`,
+	"import a.ndjson --column name=Name":   "--column is for CSV: add --format csv, or name a FILE.csv",
+	"import a.csv --add":                   "--add is for --update: without it, all animals of the file are added",
+	"import a.csv --update --again":        "add either --again or --update",
 	"import a.csv b.csv":                   "petstore import accepts one argument, not 2: quote one that contains spaces",
 	"copy":                                 "add --from or --to: the other store is that of the settings",
 	"copy --to a.db --to-file b":           "add either --to or --to-file",
@@ -83,6 +91,8 @@ var invalidCommandLines = map[string]string{
 	"copy --from postgress://u:secret@h/d": "the DSN of --from " + notDSN,
 	"copy a.db":                            "petstore copy takes no arguments",
 	"copy --to-file postgres://u:secret@h": "--to-file: " + hasDSN,
+	"import a.csv --column Art=categoryId": `invalid argument "Art=categoryId" for "--column" flag: the COLUMN must be ` +
+		"id or name or categoryId or status",
 
 	"serve --set " + misplaced:            "the configuration is not valid:\n  (hidden) (command line): no such setting; petstore config lists all",
 	misplaced:                             hasDSN,
@@ -125,6 +135,9 @@ var impossibleCommands = map[string]string{
 	// Changes can be exported only if the service records them.
 	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
 		"set changes.enabled and start the service: changes.ndjson was not written",
+
+	"backup . --set " + shop:              ". is a folder: name a new file in it, or add --keep N to keep the latest N backups there",
+	"export . --format csv --set " + shop: ". is a folder: name a new file in it",
 
 	"import none.csv":                 "there is no file none.csv: correct the path",
 	"import . --format csv":           ". is a folder: name a file",

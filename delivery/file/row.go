@@ -1,20 +1,24 @@
-package record
+package file
 
 import (
+	"strings"
+
 	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
 
 // A petRow is the JSON of an animal in a file.
 type petRow struct {
-	NewPet
-	ID *int64 `json:"id" validate:"omitempty,min=1"`
+	record.NewPet
+	ID   *int64  `json:"id" validate:"omitempty,min=1"`
+	Rule *string `json:"rule"` // the rule that Rejects has written, ignored
 }
 
-// DecodePet decodes the JSON of an animal in a file. The rules are the rules of POST /pets, except that unknown
-// members are violations, and that there may be an id. Without an id, ID is 0. The error is an ErrInvalid
-// (invalid_json, validation_failed) that lists every violation.
-func DecodePet(row []byte) (domain.Pet, error) {
+// decodePet decodes the JSON of an animal in a file. The rules are the rules of POST /pets, except that unknown members
+// are violations, and that there may be an id. Without an id, ID is 0. The error is an ErrInvalid (invalid_json,
+// validation_failed) that lists every violation.
+func decodePet(row []byte) (domain.Pet, error) {
 	decoded, err := binding.StrictJSON[petRow](row, "the row")
 	if err != nil {
 		return domain.Pet{}, err
@@ -22,12 +26,13 @@ func DecodePet(row []byte) (domain.Pet, error) {
 	return decoded.petWithID(), nil
 }
 
-// ParsePet is DecodePet for texts, such as the fields of a CSV row. An empty text counts as missing.
-func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
+// parsePet is decodePet for the fields of a CSV row, which people write: it ignores blanks around id, categoryId and
+// status, and the letter case of status. An empty field counts as missing.
+func parsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	var row petRow
 	var violations []domain.Violation
 	parse := func(name, text string, target **int64) {
-		if text == "" {
+		if text = strings.TrimSpace(text); text == "" {
 			return
 		}
 		number, ok := binding.ParseInt64(text)
@@ -40,7 +45,7 @@ func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	if name != "" {
 		row.Name = &name
 	}
-	if status != "" {
+	if status = strings.ToLower(strings.TrimSpace(status)); status != "" {
 		row.Status = new((*domain.PetStatus)(&status))
 	}
 	if err := binding.Validate(&row, domain.CodeValidationFailed, violations); err != nil {
