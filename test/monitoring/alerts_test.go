@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"example.com/petstore/config"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
@@ -28,6 +29,19 @@ func TestAlertingRulesFireAsTheirUnitTestsExpect(t *testing.T) {
 		if output, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, output)
 		}
+	}
+}
+
+// TestPrometheusAndTheAdminListenerHaveDifferentPorts also expects that the example of alerts.yaml scrapes the default
+// listener.
+func TestPrometheusAndTheAdminListenerHaveDifferentPorts(t *testing.T) {
+	t.Parallel()
+	settings, err := config.Load(config.Options{File: "../../config/petstore.example.yaml"})
+	testkit.Check(t, err)
+	const prometheus = ":9090" // the default of its --web.listen-address
+	target := fmt.Sprintf("targets: [%q]", settings.Admin.Address)
+	if strings.HasSuffix(settings.Admin.Address, prometheus) || !strings.Contains(harness.ReadFile(t, "../../docs/deploy/alerts.yaml"), target) {
+		t.Errorf("got admin.address %s, want another port than %s, and %s in alerts.yaml", settings.Admin.Address, prometheus, target)
 	}
 }
 
