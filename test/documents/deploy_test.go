@@ -175,7 +175,7 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 	}
 	dir := t.TempDir()
 	installed := strings.NewReplacer("/usr/local/bin/petstore", "/bin/true", "/usr/local/bin/litestream", "/bin/true")
-	units := []string{"petstore.service", "petstore-litestream.service", "petstore-backup.service", "petstore-backup.timer"}
+	units := []string{"petstore.service", "petstore.socket", "petstore-litestream.service", "petstore-backup.service", "petstore-backup.timer"}
 	for _, file := range units {
 		unit := harness.ReadFile(t, deployDir+file)
 		harness.WriteFile(t, dir, file, installed.Replace(unit))
@@ -209,6 +209,7 @@ func TestFilesForSystemdAgree(t *testing.T) {
 			"Restart=on-failure",
 		},
 		"petstore-litestream.service": {"User=petstore", "ExecStartPre=/usr/bin/test -s " + store, "StartLimitIntervalSec=0", "Restart=always"},
+		"petstore.socket":             {"ListenStream=8080", "WantedBy=sockets.target"},
 		"petstore-backup.timer":       {"WantedBy=timers.target"}, // a timer starts the service with the same name
 		"petstore-backup.service":     {"User=petstore", "ExecStart=/usr/local/bin/petstore backup --keep 7 " + backups, "ReadWritePaths=" + backups},
 		"litestream.yml":              {"  - path: " + store},

@@ -19,9 +19,13 @@ import (
 	"example.com/petstore/delivery/http/server"
 )
 
-// listenPublic opens the listener for API clients, with the connection limit and the TLS certificate of the settings.
+// listenPublic opens the listener for API clients, with the connection limit and the TLS certificate of the settings. If
+// systemd has passed a socket, it is used instead of the address of the settings.
 func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
-	listener, err := listen(ctx, "server.address", settings.Address, settings.SocketMode, nil)
+	listener, err := inherited()
+	if listener == nil && err == nil {
+		listener, err = listen(ctx, "server.address", settings.Address, settings.SocketMode, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
