@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -14,8 +16,9 @@ func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API until a signal stops the process",
-		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process. No signal reloads the
-settings: restart the process. A changed TLS certificate is loaded without a restart.
+		Long: `Serve the API until SIGTERM or SIGINT stops the process. No signal reloads the settings:
+restart the process. A changed TLS certificate is loaded without a restart. SIGHUP is
+ignored, unless the log is written to a terminal, which has been closed then.
 
 During shutdown /readyz returns 503. For server.shutdown_delay new requests are still
 accepted, then running requests finish. The process exits within server.shutdown_delay
@@ -44,6 +47,9 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	settings, err := in.loadConfig()
 	if err != nil {
 		return err
+	}
+	if !isTerminal(in.Stderr) { // the rotation of a log file sends SIGHUP
+		signal.Ignore(syscall.SIGHUP)
 	}
 	e := newEngine(settings.Database)
 	version, commit := in.buildVersion()
