@@ -96,7 +96,7 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 			if run.dryRun && !run.update {
 				return run.run(ctx, nil)
 			}
-			return in.withStore(ctx, run.update, func(store *repository.Store) error { return run.run(ctx, store) })
+			return in.withStore(ctx, mustExist, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
 	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)",

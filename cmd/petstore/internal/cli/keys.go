@@ -63,7 +63,7 @@ With --scope the key may do only what its scopes allow; other requests get 403:
 		},
 		PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), mayCreate, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
 				if readOnly {
 					scopes = apikey.ReadOnly
 				}
@@ -121,7 +121,7 @@ scopes, createdAt, expiresAt, revokedAt, lastUsedAt and state. scopes is an arra
 a key that may do everything. A time may be null, state is active, expired or revoked.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
 				all, err := keys.List(cmd.Context())
 				if err != nil {
 					return err
@@ -173,7 +173,7 @@ after the overlap. Standard error says when, and the id of the new key.`,
 		Args: keyIDArg(&id), PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return in.withKeys(ctx, mustExist, func(keys *usecase.Keys) error {
+			return in.withKeys(ctx, func(keys *usecase.Keys) error {
 				secret, err := keys.Rotate(ctx, id, overlap)
 				return in.printKey(ctx, keys, id, secret, err)
 			})
@@ -191,7 +191,7 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 		Example: "  petstore keys revoke 7",
 		Args:    keyIDArg(&id),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
 				if err := keys.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
@@ -202,8 +202,8 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 }
 
 // withKeys calls fn with the API keys of the store.
-func (in *invocation) withKeys(ctx context.Context, existing bool, fn func(*usecase.Keys) error) error {
-	return in.withStore(ctx, existing, func(store *repository.Store) error {
+func (in *invocation) withKeys(ctx context.Context, fn func(*usecase.Keys) error) error {
+	return in.withStore(ctx, mustExist, func(store *repository.Store) error {
 		return fn(usecase.NewKeys(store, store.Keys(), usecase.Now))
 	})
 }
