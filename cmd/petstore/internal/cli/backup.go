@@ -105,8 +105,8 @@ func (in *invocation) copyStore(ctx context.Context, path string, file *newFile,
 
 // describeStore returns a text for people about the contents of a store.
 func describeStore(c backup.Contents) string {
-	return fmt.Sprintf("%d animals, %d orders, %d API keys, schema version %d, %d bytes, verified",
-		c.Pets, c.Orders, c.Keys, c.SchemaVersion, c.Bytes)
+	return fmt.Sprintf("%s, %s, %s, schema version %d, %d bytes, verified",
+		counted(c.Pets, "animal"), counted(c.Orders, "order"), counted(c.Keys, "API key"), c.SchemaVersion, c.Bytes)
 }
 
 const backupLayout = "petstore-20060102T150405.000Z.db"

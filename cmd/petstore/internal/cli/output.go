@@ -73,6 +73,14 @@ func printable(text string) string {
 	})
 }
 
+// counted returns a number of things, such as "1 order" or "2 orders".
+func counted(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // checkStdout returns an error with a remedy if standard output is the null device. The Go runtime opens the null
 // device if standard output is closed.
 func (in *invocation) checkStdout(remedy string) error {
