@@ -105,10 +105,10 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 		return nil, err
 	}
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), usecase.Now)
-	if err := s.metrics.registerStore(s.store); err != nil {
+	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
+	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
 		return nil, err
 	}
-	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
 	api.Pets, api.Orders, api.Keys = s.pets, s.orders, s.keys
 	api.Versions, api.VersionsAge, api.Remote = s.store.Versions, s.store.VersionsAge, s.store.IsRemote()
 	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())

@@ -212,7 +212,7 @@ func TestCopyThatIsTooLargeIsNamed(t *testing.T) {
 		"restore petstore.db --set database.dsn=new.db": "new.db.restored.partial",
 	} {
 		cmd := harness.Command(t.Context(), dir)
-		cmd.Args, cmd.Path = []string{"sh", "-c", `ulimit -f 400; "$0" ` + command + `; ls`, cmd.Path}, "/bin/sh"
+		cmd.Args, cmd.Path = []string{"sh", "-c", `ulimit -f 400; "$0" ` + command + `; rm -f petstore.db.backup-failed; ls`, cmd.Path}, "/bin/sh"
 		out, err := cmd.CombinedOutput()
 		want := "petstore: write ./" + file +
 			": the file would exceed the limit of its size: raise the limit (ulimit -f), or name a file on another file system\npetstore.db\n"

@@ -51,7 +51,8 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	harness.PrintedKey(t, dir, "create", "--name", "till-1", "--expires", "3d")
-	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s")
+	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s",
+		"--set", "changes.enabled=true")
 	s.Key = harness.PrintedKey(t, dir, "create", "--name", "till-2")
 	p := startPrometheus(t, s.AdminURL(t))
 	ctx, stop := context.WithCancel(t.Context())
@@ -109,13 +110,13 @@ func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
 	}
 }
 
-// dashboardQueries returns the queries of docs/grafana.json.
+// dashboardQueries returns the queries of docs/deploy/grafana.json.
 func dashboardQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	testkit.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard))
+	testkit.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/grafana.json")), &dashboard))
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries = append(queries, target.Expr)
@@ -142,10 +143,11 @@ func alertRules(t *testing.T) (rules []alertRule) {
 	return rules
 }
 
-func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
+func TestEveryAlertHasSeverityRemedyRunbookAndUnitTest(t *testing.T) {
 	t.Parallel()
 	tests := harness.ReadFile(t, "testdata/alerts.test.yaml")
-	var kinds []string // the kinds of store errors
+	var kinds []string    // the kinds of store errors
+	var runbooks []string // the headings of docs/runbooks.md
 	for _, rule := range alertRules(t) {
 		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels["severity"]) {
 			t.Errorf("%s has the severity %q", rule.Alert, rule.Labels["severity"])
@@ -153,12 +155,19 @@ func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
 		if rule.Annotations["summary"] == "" || rule.Annotations["remedy"] == "" {
 			t.Errorf("%s has no summary or no remedy", rule.Alert)
 		}
+		runbooks = append(runbooks, "## "+rule.Alert)
+		if _, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "/docs/runbooks.md#"); anchor != strings.ToLower(rule.Alert) {
+			t.Errorf("%s has the runbook_url %s", rule.Alert, rule.Annotations["runbook_url"])
+		}
 		if !strings.Contains(tests, `alertname="`+rule.Alert+`", alertstate="firing"`) {
 			t.Errorf("no unit test expects %s to fire", rule.Alert)
 		}
 		for _, matcher := range regexp.MustCompile(`kind=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
 			kinds = append(kinds, strings.Split(matcher[1], "|")...)
 		}
+	}
+	if diff := cmp.Diff(runbooks, regexp.MustCompile(`(?m)^## .*$`).FindAllString(harness.ReadFile(t, "../../docs/runbooks.md"), -1)); diff != "" {
+		t.Errorf("headings of the runbooks (-want +got):\n%s", diff)
 	}
 	var want []string
 	for _, failure := range engine.Failures() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/usecase"
 )
@@ -75,6 +76,11 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 	contents, err := in.copyStore(ctx, store, file, true)
 	if err == nil {
 		err = file.publish()
+	}
+	if ctx.Err() == nil {
+		if recordErr := telemetry.RecordBackup(store, err); recordErr != nil {
+			in.report("the metrics of the service do not have this backup: %v", recordErr)
+		}
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore"
 	"example.com/petstore/cmd/petstore/internal/serve"
+	"example.com/petstore/cmd/petstore/internal/telemetry"
 )
 
 func newServe(in *invocation) *cobra.Command {
@@ -54,13 +55,16 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	e := newEngine(settings.Database)
 	version, commit := in.buildVersion()
 	options := serve.Options{
-		Program: in.command(), FirstKey: firstKey, Stdout: in.Stdout, Stderr: in.Stderr,
-		Fields: []zap.Field{zap.String("version", version), zap.String("commit", commit), zap.String("store", storeName(settings.Database, e))},
+		Program: in.command(), Version: version, Commit: commit, FirstKey: firstKey, Stdout: in.Stdout, Stderr: in.Stderr,
+		Fields: []zap.Field{zap.String("store", storeName(settings.Database, e))},
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
 			o.Store = storeOptions(settings.Database)
 			o.Store.MaxStaleness = settings.Cache.MaxStaleness
 			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, e, o) })
 		},
+	}
+	if settings.Database.Driver == "sqlite" {
+		options.StoreFile = telemetry.StoreFile(settings.Database.DSN)
 	}
 	if file, _ := in.configOptions().Find(); file != "" {
 		options.Fields = append(options.Fields, zap.String("settings_file", absolutePath(file)))
