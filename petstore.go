@@ -130,6 +130,9 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	working, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(api.Logger)) })
+	if api.Authenticate == nil {
+		s.working.Go(func() { logKeys(working, s.keys, api.Logger) })
+	}
 	s.working.Go(func() {
 		if o.RecordChanges {
 			keepChanges(working, changes, cmp.Or(o.ChangesRetention, defaultChangesRetention), api.Logger)

@@ -20,6 +20,7 @@ import (
 
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/harness"
 )
 
@@ -125,6 +126,20 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 		}
 		if warned := strings.Contains(s.Log.String(), "created the store beside the tables of another program"); warned != (args != nil) {
 			t.Errorf("serve %s warns of the tables of another program: %t", args, warned)
+		}
+	}
+}
+
+func TestLogSaysThatTheServiceHasMigratedTheStore(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	enginetest.Database{Driver: enginetest.SQLite, DSN: harness.StorePath(dir)}.DownTo(t, engine.SchemaVersion-1)
+	want := fmt.Sprintf(`"msg":"migrated the store","from_schema_version":%d,"to_schema_version":%d}`, engine.SchemaVersion-1, engine.SchemaVersion)
+	for _, migrated := range []bool{true, false} {
+		s := harness.Start(t, dir)
+		s.Stop(t)
+		if log := s.Log.String(); strings.Contains(log, want) != migrated {
+			t.Errorf("got the log %s, want %s in it: %t", log, want, migrated)
 		}
 	}
 }

@@ -41,6 +41,8 @@ remove older backups of the same store from FOLDER, so that N are left. Backups 
 store contain the same number, the identity of the store. The .partial files of killed backups
 are removed after a day. Other files are not removed.
 
+An empty file beside the store has the time of the last backup, for the metrics of the service.
+
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
 		Example: `  petstore backup monday.db

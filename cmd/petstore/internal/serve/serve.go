@@ -149,6 +149,7 @@ const checkTimeout = 5 * time.Second
 
 // logServing logs that the service serves, and what an operator should know:
 //
+//   - a message if it has migrated the store,
 //   - a warning if the store was created in the database of another program,
 //   - a warning if the store is on a file system such as NFS,
 //   - a message if no synchronous standby is known, so that a failover may lose writes; it is a warning if
@@ -165,6 +166,9 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 		if store.Schema().Created {
 			log.Warn("created the store beside the tables of another program", zap.String("other_tables", others))
 		}
+	}
+	if schema := store.Schema(); !schema.Created && schema.Previous != schema.Version {
+		log.Info("migrated the store", zap.Int64("from_schema_version", schema.Previous), zap.Int64("to_schema_version", schema.Version))
 	}
 	log.Info("serving", fields...)
 	if name := o.StoreFile.FileSystem(); name != "" {
