@@ -109,10 +109,10 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	}
 	now := o.clock()
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
-	if err := s.metrics.registerStore(s.store); err != nil {
+	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
+	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
 		return nil, err
 	}
-	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
 	api.Pets, api.Orders, api.Keys = s.pets, s.orders, s.keys
 	api.Versions, api.VersionsAge, api.Remote = s.store.Versions, s.store.VersionsAge, s.store.IsRemote()
 	changes := usecase.NewChanges(s.store, s.store.Changes(), now, s.store.MaxStaleness())
@@ -137,6 +137,9 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	working, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(api.Logger)) })
+	if api.Authenticate == nil {
+		s.working.Go(func() { logKeys(working, s.keys, api.Logger) })
+	}
 	s.working.Go(func() {
 		if o.RecordChanges {
 			keepChanges(working, changes, cmp.Or(o.ChangesRetention, defaultChangesRetention), api.Logger)

@@ -41,7 +41,7 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 		},
 	} {
 		for reason, stdout := range map[string]*os.File{"broken pipe": harness.BrokenPipe(t), "no space left on device": full} {
-			cmd := harness.Command(t.Context(), t.TempDir(), strings.Fields(args)...)
+			cmd := harness.Command(t.Context(), harness.NewStore(t), strings.Fields(args)...)
 			cmd.Stdout = stdout
 			_, stderr, code := harness.RunCommand(t, cmd)
 			text := want.before + "write /dev/stdout: " + reason + want.after

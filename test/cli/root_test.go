@@ -37,6 +37,9 @@ var invalidCommandLines = map[string]string{
 	"keys rotate petstore_secret":                        "the ID of an API key must be a number that petstore keys list shows",
 	"keys rotate 7 --overlap -1h":                        `invalid argument "-1h" for "--overlap" flag: must be from 0s to 3650d`,
 	"keys revoke 7 8":                                    "petstore keys revoke accepts one argument, not 2: quote one that contains spaces",
+	"keys edit 7":                                        "add --name, --scope or --read-only",
+	"keys edit --name n":                                 "name the ID of an API key, which petstore keys list shows",
+	"keys edit 7 --scope pets:read --read-only":          "add either --scope or --read-only",
 	"keys revoke 0x7":                                    "the ID of an API key must be a number that petstore keys list shows",
 	"migrate upp --set log.level=info":                   `unknown command "upp" for "petstore migrate"; did you mean up?`,
 	"serve --port 1":                                     "unknown flag: --port",
@@ -125,13 +128,16 @@ var impossibleCommands = map[string]string{
 		"migrate up",
 	"serve --set database.migrate=false": noStore,
 	"keys list":                          noStore,
+	"keys edit 1 --name n":               noStore,
 	"keys rotate 1":                      noStore,
 	"keys revoke 1":                      noStore,
 
-	"keys create --name n --set database.migrate=false": noStore,
+	"keys create --name n": noStore,
+	"import shop.csv":      noStore,
 
-	"keys rotate 7 --set " + shop: "there is no API key with the id 7",
-	"keys revoke 7 --set " + shop: "there is no API key with the id 7",
+	"keys edit 7 --name n --set " + shop: "there is no API key with the id 7",
+	"keys rotate 7 --set " + shop:        "there is no API key with the id 7",
+	"keys revoke 7 --set " + shop:        "there is no API key with the id 7",
 	// Changes can be exported only if the service records them.
 	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
 		"set changes.enabled and start the service: changes.ndjson was not written",
@@ -166,6 +172,7 @@ func TestRejectedCommandSaysWhyAndCreatesNothing(t *testing.T) {
 	harness.MustRun(t, dir, "migrate", "up", "--set", shop)
 	harness.WriteFile(t, dir, "shop.yaml", "log: {level: warn}\n")
 	harness.WriteFile(t, dir, "empty", "\n")
+	harness.WriteFile(t, dir, "shop.csv", "name,categoryId\nRex,7\n")
 	harness.WriteFile(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
 	testkit.Check(t, os.Symlink("shop.db", filepath.Join(dir, "link.db")))
 	before := modes(t, dir)

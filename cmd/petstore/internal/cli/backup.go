@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/usecase"
 )
@@ -39,6 +40,8 @@ With --keep, write the copy to a file in FOLDER that is named after the time in 
 remove older backups of the same store from FOLDER, so that N are left. Backups of the same
 store contain the same number, the identity of the store. The .partial files of killed backups
 are removed after a day. Other files are not removed.
+
+An empty file beside the store has the time of the last backup, for the metrics of the service.
 
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
@@ -84,6 +87,11 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 	contents, err := in.copyStore(ctx, store, file, true)
 	if err == nil {
 		err = file.publish()
+	}
+	if ctx.Err() == nil {
+		if recordErr := telemetry.RecordBackup(store, err); recordErr != nil {
+			in.report("the metrics of the service do not have this backup: %v", recordErr)
+		}
 	}
 	if err != nil {
 		return err

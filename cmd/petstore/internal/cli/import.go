@@ -166,7 +166,7 @@ func (r *importRun) run(ctx context.Context) (err error) {
 	}
 	done := fmt.Sprintf("checked %s, and stored nothing", counted(r.checked.pets(), "animal"))
 	if !r.dryRun || r.update {
-		err = r.in.withStore(ctx, r.update, func(store *repository.Store) (err error) {
+		err = r.in.withStore(ctx, mustExist, func(store *repository.Store) (err error) {
 			done, err = r.store(ctx, store)
 			return err
 		})
