@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
@@ -85,7 +86,7 @@ func appendField(to []byte, field string) []byte {
 func appendRow(to []byte, delimiter rune, fields []string) []byte {
 	for i, field := range fields {
 		if i > 0 {
-			to = append(to, byte(delimiter))
+			to = utf8.AppendRune(to, delimiter)
 		}
 		to = appendField(to, field)
 	}

@@ -54,7 +54,7 @@ func TestUpdateSaysToCorrectTheRowThatItCannotReplace(t *testing.T) {
 	defer input.Close()
 	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{})
 	check(t, err)
-	defer store.Close()
+	defer func() { testkit.Check(t, store.Close()) }()
 	run := importRun{path: path, format: file.CSV, update: true, input: input, in: &invocation{Program: Program{Stderr: io.Discard}}}
 	check(t, run.check(t.Context(), nil))
 	err = run.replace(t.Context(), usecase.NewReplacer(store, store.Pets(), store.Orders()))
