@@ -74,7 +74,7 @@ func TestFollowPassesWhoMadeAChangeAndTheAnimalBefore(t *testing.T) {
 	testkit.Check(t, err)
 	rex, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex", CategoryID: 7}, domain.IdempotencyKey{})
 	testkit.Check(t, err)
-	corrected, err := service.Pets().Update(domain.WithCaller(t.Context(), "user:ann"), rex.ID, domain.PetPatch{Name: new("Rex II")}, nil)
+	corrected, _, err := service.Pets().Update(domain.WithCaller(t.Context(), "user:ann"), rex.ID, domain.PetPatch{Name: new("Rex II")}, nil)
 	testkit.Check(t, err)
 	var got domain.Change
 	correction := errors.New("a correction")

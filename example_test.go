@@ -4,15 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
@@ -51,7 +57,7 @@ func Example() {
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
 	// 405 GET, HEAD, PATCH, DELETE, OPTIONS
-	// {"code":"method_not_allowed","message":"this path does not support the method PUT, see the header Allow","status":405}
+	// {"code":"method_not_allowed","message":"this path does not support the method PUT, only GET, HEAD, PATCH, DELETE, OPTIONS","status":405}
 }
 
 // The document has the title and the authentication of the host. The address of the API is relative to the
@@ -85,6 +91,44 @@ func Example_documentation() {
 	// "title": "Animals of the shop",
 	// "url": "../v1"
 	// "name": "session",
+}
+
+// Log by log/slog. The access log and the causes of failures go to the handler of the host.
+func ExampleNewLogger() {
+	handler := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "duration" { // differ in each run
+			return slog.Attr{}
+		}
+		return a
+	}})
+	requestLogged(petstore.NewLogger(handler))
+	// Output:
+	// level=INFO msg=request caller=ann client=192.0.2.1 method=GET request_id=r1 route=/v1/pets status=200
+}
+
+// Log by zap.
+func ExampleOptions_logger() {
+	format := zapcore.EncoderConfig{MessageKey: "msg"}
+	format.EncodeDuration = func(_ time.Duration, to zapcore.PrimitiveArrayEncoder) { to.AppendString("…") } // differs in each run
+	requestLogged(zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(format), os.Stdout, zap.InfoLevel)))
+	// Output:
+	// {"msg":"request","request_id":"r1","method":"GET","route":"/v1/pets","status":200,"duration":"…","caller":"ann","client":"192.0.2.1"}
+}
+
+// requestLogged sends a request to a service with a logger.
+func requestLogged(logger *zap.Logger) {
+	service, remove := openService(petstore.Options{API: rest.Options{
+		Logger:       logger,
+		Authenticate: func(*gin.Context) (string, error) { return "ann", nil },
+	}})
+	defer remove()
+	engine := gin.New()
+	if err := service.Mount(engine.Group("/v1")); err != nil {
+		panic(err)
+	}
+	request := httptest.NewRequest(http.MethodGet, "/v1/pets", http.NoBody)
+	request.Header.Set("X-Request-Id", "r1")
+	engine.ServeHTTP(httptest.NewRecorder(), request)
 }
 
 // Serve the changes of animals and orders. Shutdown waits for streams of changes, so EndStreams ends them.
@@ -222,6 +266,42 @@ func validate(pet domain.NewPet) (violations []domain.Violation) {
 		violations = append(violations, domain.Violation{Field: "name", Rule: "must begin with a capital letter"})
 	}
 	return violations
+}
+
+// Test a host on a store in a temporary folder, at another time, and without the store.
+func TestKeyExpires(t *testing.T) {
+	var ahead atomic.Int64 // how far the clock of the service is ahead, in nanoseconds
+	service, err := petstore.New(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), petstore.Options{
+		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+		API: rest.Options{CacheBytes: -1}, // cached pages would be sent without the store
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { service.Close() })
+	engine := gin.New()
+	if err := service.Mount(engine); err != nil {
+		t.Fatal(err)
+	}
+	key, err := service.Keys().Create(t.Context(), "test", time.Hour, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStatus := func(want int) {
+		t.Helper()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets", http.NoBody)
+		request.Header.Set("Authorization", "Bearer "+key)
+		response := httptest.NewRecorder()
+		if engine.ServeHTTP(response, request); response.Code != want {
+			t.Errorf("got %d, want %d", response.Code, want)
+		}
+	}
+	wantStatus(http.StatusOK)
+	ahead.Store(int64(time.Hour))
+	wantStatus(http.StatusUnauthorized)
+	ahead.Store(0)
+	service.Close()
+	wantStatus(http.StatusServiceUnavailable)
 }
 
 // openService opens a service with a store in a temporary directory. remove closes and deletes it.

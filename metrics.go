@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
@@ -85,16 +86,41 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 	return commit, failure, r.registerAll(sizes, durations, failures)
 }
 
-// registerStore registers the metrics of connection pools, waiting transactions and API keys.
-func (r *registered) registerStore(store *repository.Store) error {
+// registerStore registers the metrics of connection pools, waiting transactions, animals and API keys.
+func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets) error {
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	return r.registerAll(append(store.Collectors(), keyCollector{store.Keys()}, waiting)...)
+	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys()}, waiting)...)
 }
 
-// keyMetricsTimeout is the maximum time that a scrape waits for the API keys.
-const keyMetricsTimeout = time.Second
+// scrapeTimeout is the maximum time that a scrape waits for the animals, and for the API keys. If the store is not
+// available, the scrape has all other metrics. The failure is counted in petstore_store_errors_total.
+const scrapeTimeout = time.Second
+
+var animals = prometheus.NewDesc("petstore_pets", "Animals in the store, by status: available, pending, sold or none.", []string{"status"}, nil)
+
+// A petCollector exports the number of animals, which it reads at each scrape.
+type petCollector struct{ pets *usecase.Pets }
+
+// Describe implements prometheus.Collector.
+func (petCollector) Describe(to chan<- *prometheus.Desc) { to <- animals }
+
+// Collect implements prometheus.Collector.
+func (c petCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	counts, err := c.pets.Inventory(ctx, nil)
+	if err != nil {
+		return
+	}
+	for status, n := range map[string]int64{
+		string(domain.PetAvailable): counts.Available, string(domain.PetPending): counts.Pending, string(domain.PetSold): counts.Sold,
+		"none": counts.None,
+	} {
+		to <- prometheus.MustNewConstMetric(animals, prometheus.GaugeValue, float64(n), status)
+	}
+}
 
 var keyExpiration = prometheus.NewDesc(
 	"petstore_key_expiration_timestamp_seconds",
@@ -102,8 +128,7 @@ var keyExpiration = prometheus.NewDesc(
 	[]string{"key_id"}, nil,
 )
 
-// A keyCollector exports when API keys expire. It reads the keys at each scrape. If the store is not available, the
-// scrape has all other metrics, but none of keyCollector.
+// A keyCollector exports when API keys expire. It reads the keys at each scrape.
 type keyCollector struct{ keys port.KeyReader }
 
 // Describe implements prometheus.Collector.
@@ -111,11 +136,11 @@ func (keyCollector) Describe(to chan<- *prometheus.Desc) { to <- keyExpiration }
 
 // Collect implements prometheus.Collector.
 func (c keyCollector) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), keyMetricsTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	keys, err := c.keys.List(ctx)
 	if err != nil {
-		return // counted in petstore_store_errors_total
+		return
 	}
 	for _, key := range keys {
 		if key.ExpiresAt != nil && key.RevokedAt == nil && key.Usable(usecase.Now()) {

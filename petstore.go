@@ -45,6 +45,9 @@ type Options struct {
 	// Service.Pets returns an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it
 	// must be quick, have no effect, and not call the service.
 	Validate domain.PetRule
+	// Now is the clock of the service: of orders, of the expiry of API keys, of the rate limit. It is time.Now when nil. It
+	// must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own. Now replaces API.Now.
+	Now func() time.Time
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
 	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.
 	Document docs.Options
@@ -99,16 +102,20 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	if s.store, err = repository.Open(ctx, e, o.Store); err != nil {
 		return nil, err
 	}
-	s.keys = usecase.NewKeys(s.store, s.store.Keys(), usecase.Now)
-	if err := s.metrics.registerStore(s.store); err != nil {
+	now := o.clock()
+	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
+	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
+	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
 		return nil, err
 	}
-	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
-	s.changes = usecase.NewChanges(s.store, s.store.Changes(), usecase.Now)
+	s.changes = usecase.NewChanges(s.store, s.store.Changes(), now)
 	api.Pets, api.Orders, api.Keys, api.Changes = s.pets, s.orders, s.keys, s.changes
 	api.Numbers, api.NumbersAge, api.Remote = s.store.Numbers, s.store.NumbersAge, s.store.IsRemote()
 	if api.Metrics != nil {
 		api.Metrics = s.metrics
+	}
+	if o.Now != nil {
+		api.Now = o.Now
 	}
 	if s.api, err = rest.New(api); err != nil {
 		return nil, err
@@ -116,6 +123,9 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	working, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(api.Logger)) })
+	if api.Authenticate == nil {
+		s.working.Go(func() { logKeys(working, s.keys, api.Logger) })
+	}
 	s.working.Go(func() {
 		removeOldChanges(working, s.changes, cmp.Or(o.ChangesRetention, defaultChangesRetention), api.Logger)
 	})
@@ -128,6 +138,14 @@ func (o *Options) validate() error {
 		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
 	}
 	return nil
+}
+
+// clock returns Now in the form in which times are stored.
+func (o *Options) clock() func() time.Time {
+	if o.Now == nil {
+		return usecase.Now
+	}
+	return func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 }
 
 // rules returns Validate as a list, which is empty if Validate is nil.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +78,31 @@ func newKey(t *testing.T, service *petstore.Service) string {
 	key, err := service.Keys().Create(t.Context(), "test", 0, "")
 	testkit.Check(t, err)
 	return key
+}
+
+func TestNowIsTheClockOfOrdersAndOfTheRateLimit(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 20, 13, 0, 0, 1_234_567, time.FixedZone("CET", 3600))
+	var now atomic.Pointer[time.Time]
+	now.Store(&noon)
+	service := newService(t, newEngine(t), petstore.Options{
+		Now: func() time.Time { return *now.Load() },
+		API: rest.Options{
+			RateLimit:    rest.RateLimit{Requests: 1, Window: time.Minute},
+			Authenticate: func(*gin.Context) (string, error) { return "ann", nil },
+		},
+	})
+	pet, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex"}, domain.IdempotencyKey{})
+	testkit.Check(t, err)
+	order, _, err := service.Orders().Place(t.Context(), pet.ID, domain.IdempotencyKey{})
+	testkit.Equal(t, "the time of the order", "2026-11-20T12:00:00.001Z", order.CreatedAt.Format(time.RFC3339Nano), err)
+	engine := mounted(t, service)
+	for i, want := range []int{200, 429, 200} {
+		if i == 2 {
+			now.Store(new(noon.Add(time.Minute)))
+		}
+		testkit.Equal(t, "the status", want, status(t, engine, "/pets", ""))
+	}
 }
 
 func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {

@@ -73,7 +73,7 @@ type Server struct {
 
 // Admin has the settings of the listener for metrics, profiles and the log level.
 type Admin struct {
-	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,address" remedy:"must be empty or an address as of server.address"`
+	Address string `mapstructure:"address" default:"127.0.0.1:8081" validate:"omitempty,address" remedy:"must be empty or an address as of server.address"`
 }
 
 // Database has the settings of the database.

@@ -99,13 +99,13 @@ func OrderNotFound(id int64) error {
 }
 
 // PetOrdered returns the ErrConflict for an animal that cannot be removed, and whose status cannot be changed, because it
-// has a placed or delivered order.
-func PetOrdered(id int64) error {
-	return &Error{
-		Kind: ErrConflict, Code: CodePetOrdered,
-		Message: fmt.Sprintf("the pet with the id %d has an order that is placed or delivered: unless that is cancelled, "+
-			"its status cannot be changed, and it cannot be removed", id),
+// has a placed or delivered order. status is the status of the animal: a delivered order has made it sold.
+func PetOrdered(id int64, status PetStatus) error {
+	message := "the pet with the id %d has a placed order: cancel that order before you change the status of the pet or remove it"
+	if status == PetSold {
+		message = "the pet with the id %d is sold by an order: it stays, and stays sold. If the animal comes back, add it again"
 	}
+	return &Error{Kind: ErrConflict, Code: CodePetOrdered, Message: fmt.Sprintf(message, id)}
 }
 
 // PetNotAvailable returns the ErrConflict for an animal that cannot be ordered, because of its status or because it

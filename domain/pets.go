@@ -217,8 +217,7 @@ func (q PetQuery) Selects(pet Pet) bool {
 func PetChanged(id int64) error {
 	return &Error{
 		Kind: ErrPrecondition, Code: CodePreconditionFailed,
-		Message: fmt.Sprintf("the pet with the id %d does not have this ETag: it has changed, or the ETag is that of a list. "+
-			"PATCH with {} returns the animal with its ETag", id),
+		Message: fmt.Sprintf("the pet with the id %[1]d does not have this ETag: it has changed. GET /pets?id=%[1]d returns its ETag", id),
 	}
 }
 

@@ -65,6 +65,13 @@ func (k keys) Any(ctx context.Context) (bool, error) {
 	return len(ids) > 0, err
 }
 
+func (k keys) Edit(ctx context.Context, id int64, name string, scopes apikey.Scopes) (bool, error) {
+	model := newKeyModel(apikey.NewKey{Name: name, Scopes: scopes})
+	done := k.db.WithContext(ctx).Model(&keyModel{}).Where("id = ?", id).
+		Updates(&keyModel{Name: model.Name, Scopes: model.Scopes}) // leaves zero values as they are
+	return k.tx.changedOne(done)
+}
+
 func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) {
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
 		Where("id = ? AND (revoked_at IS NULL OR revoked_at > ? AND revoked_at > created_at)", id, at.UnixMilli()).

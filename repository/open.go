@@ -46,9 +46,9 @@ type Options struct {
 	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed because of the
 	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.
 	ObserveFailure func(engine.Failure)
-	// TracerProvider, if not nil, creates a span for each query of a repository. A span has the text of the
-	// statement and no values. Statements that write have no span, because callers share them. On PostgreSQL reads may
-	// share a query; its span then belongs to none of their requests.
+	// TracerProvider, if not nil, creates a span for each statement of a repository whose context has a span. It has the
+	// text of the statement and no values. Statements that callers share have no span: those that write, and on
+	// PostgreSQL the queries by id.
 	TracerProvider trace.TracerProvider
 }
 

@@ -19,16 +19,18 @@ import (
 func TestPagesAreFoundByTheirIndex(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
-	store := open(t, newEngine(t), repository.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	store := open(t, newEngine(t), repository.Options{TracerProvider: provider})
+	ctx, _ := provider.Tracer("test").Start(t.Context(), "request") // a statement has a span only within a trace
 	pets := func(category *int64, statuses ...domain.PetStatus) func(domain.PageRequest) error {
 		return func(page domain.PageRequest) error {
-			_, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: page, CategoryID: category, Statuses: statuses})
+			_, err := store.Pets().List(ctx, domain.PetQuery{PageRequest: page, CategoryID: category, Statuses: statuses})
 			return err
 		}
 	}
 	orders := func(petID *int64, statuses ...domain.OrderStatus) func(domain.PageRequest) error {
 		return func(page domain.PageRequest) error {
-			_, err := store.Orders().List(t.Context(), domain.OrderQuery{PageRequest: page, PetID: petID, Statuses: statuses})
+			_, err := store.Orders().List(ctx, domain.OrderQuery{PageRequest: page, PetID: petID, Statuses: statuses})
 			return err
 		}
 	}

@@ -15,7 +15,7 @@
 //	litestream       the replication to another disk
 //	monitoring       the alerts and the dashboard                                prometheus
 //	postgres         what only the service on PostgreSQL does                    initdb
-//	service          listeners, keys, log, metrics and signals of the service    nginx
+//	service          listeners, keys, log, metrics and signals of the service    nginx, apache2, caddy
 //
 //	package    helps the tests
 //	followers  follow the changes with many clients

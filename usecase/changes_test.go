@@ -81,14 +81,14 @@ func TestOperationRecordsWhoChangedWhatAndWhatItWasBefore(t *testing.T) {
 			ofOrder(domain.ChangeOrderPlaced, domain.OrderPlaced),
 		}},
 		{"", func(ctx context.Context) error {
-			_, err := s.orders.Cancel(ctx, 1)
+			_, _, err := s.orders.Cancel(ctx, 1)
 			return err
 		}, []domain.Change{
 			ofOrder(domain.ChangeOrderCancelled, domain.OrderCancelled),
 			ofPet(domain.ChangePetUpdated, pet("available"), pet("pending")),
 		}},
 		{"command:repair", func(ctx context.Context) error {
-			_, err := s.pets.Update(ctx, 1, domain.PetPatch{Status: new(domain.PetStatus)}, nil)
+			_, _, err := s.pets.Update(ctx, 1, domain.PetPatch{Status: new(domain.PetStatus)}, nil)
 			return err
 		}, []domain.Change{ofPet(domain.ChangePetUpdated, pet(""), pet("available"))}},
 		{"key:4", func(ctx context.Context) error {

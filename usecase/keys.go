@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 )
@@ -47,7 +48,7 @@ func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifeti
 	if err = cmp.Or(err, scopes.Validate()); err != nil {
 		return err
 	}
-	key.Scopes = scopes
+	key.Scopes = scopes.Canonical()
 	return k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
@@ -110,6 +111,24 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 		return "", err
 	}
 	return secret, nil
+}
+
+// Edit changes the name and the scopes of a key. An empty name and empty scopes stay as they are. Edit returns an
+// ErrNotFound for an unknown key, or an ErrInvalid (validation_failed).
+func (k *Keys) Edit(ctx context.Context, id int64, name string, scopes apikey.Scopes) error {
+	if name != "" && !apikey.ValidName(name) {
+		return domain.Invalid(domain.CodeValidationFailed, domain.Violation{Field: "name", Rule: apikey.NameRule})
+	}
+	if err := scopes.Validate(); err != nil {
+		return err
+	}
+	return k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+		exists, err := r.Keys.Edit(ctx, id, name, scopes.Canonical())
+		if err == nil && !exists {
+			err = apikey.NotFound(id)
+		}
+		return err
+	})
 }
 
 // Revoke revokes a key now, even if its revocation is already scheduled for later. A repeated call changes nothing.

@@ -104,6 +104,29 @@ func TestKeyMayDoWhatItsScopesAllow(t *testing.T) {
 	}
 }
 
+func TestKeyHasEachScopeOnce(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	must[string](t)(s.keys.Create(t.Context(), "till 1", 0, "changes:read,pets:read,pets:read,orders:read"))
+	must[string](t)(s.keys.Create(t.Context(), "till 2", 0, ""))
+	check(t, s.keys.Edit(t.Context(), 2, "public page", "pets:read,pets:read"))
+	for _, invalid := range []error{s.keys.Edit(t.Context(), 2, "", "pets:delete"), s.keys.Edit(t.Context(), 2, "\n", "")} {
+		if !errors.Is(invalid, domain.ErrInvalid) {
+			t.Errorf("got %v, want %v", invalid, domain.ErrInvalid)
+		}
+	}
+	if err := s.keys.Edit(t.Context(), 3, "till 3", ""); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("unknown key: got %v, want %v", err, domain.ErrNotFound)
+	}
+	got := map[string]apikey.Scopes{}
+	for _, key := range must[[]apikey.Key](t)(s.keys.List(t.Context())) {
+		got[key.Name] = key.Scopes
+	}
+	if diff := cmp.Diff(map[string]apikey.Scopes{"till 1": apikey.ReadOnly, "public page": "pets:read"}, got); diff != "" {
+		t.Errorf("scopes (-want +got)\n%s", diff)
+	}
+}
+
 func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)

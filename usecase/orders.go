@@ -47,24 +47,24 @@ func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyK
 		})
 }
 
-// Deliver delivers a placed order. Its animal becomes sold. A repeated call changes nothing. Deliver returns an
-// ErrNotFound (order_not_found), or an ErrConflict (order_state_conflict) if the order was cancelled.
-func (o *Orders) Deliver(ctx context.Context, id int64) (domain.Order, error) {
+// Deliver delivers a placed order. Its animal becomes sold. A repeated call changes nothing, and returns false. Deliver
+// returns an ErrNotFound (order_not_found), or an ErrConflict (order_state_conflict) if the order was cancelled.
+func (o *Orders) Deliver(ctx context.Context, id int64) (delivered domain.Order, changed bool, err error) {
 	return o.end(ctx, id, domain.Delivery())
 }
 
-// Cancel cancels a placed order. Its animal becomes available. A repeated call changes nothing. Cancel returns an
-// ErrNotFound (order_not_found), or an ErrConflict (order_state_conflict) if the order was delivered.
-func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {
+// Cancel cancels a placed order. Its animal becomes available. A repeated call changes nothing, and returns false. Cancel
+// returns an ErrNotFound (order_not_found), or an ErrConflict (order_state_conflict) if the order was delivered.
+func (o *Orders) Cancel(ctx context.Context, id int64) (cancelled domain.Order, changed bool, err error) {
 	return o.end(ctx, id, domain.Cancellation())
 }
 
-func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order domain.Order, err error) {
+func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order domain.Order, changed bool, err error) {
 	err = o.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-		order, err = end(ctx, r, id, t, o.now())
+		order, changed, err = end(ctx, r, id, t, o.now())
 		return err
 	})
-	return order, err
+	return order, changed && err == nil, err
 }
 
 // place makes an animal pending, if it can be ordered, and creates an order for it.
@@ -82,30 +82,32 @@ func place(ctx context.Context, r port.Repositories, petID int64, at time.Time) 
 	return r.Orders.Create(ctx, petID, at)
 }
 
-// end applies a transition to an order and its animal.
-func end(ctx context.Context, r port.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
-	order, err := r.Orders.Get(ctx, id)
+// end applies a transition to an order and its animal. If the order has the status already, changed is false.
+func end(
+	ctx context.Context, r port.Repositories, id int64, t domain.Transition, at time.Time,
+) (order domain.Order, changed bool, err error) {
+	order, err = r.Orders.Get(ctx, id)
 	if err != nil {
-		return domain.Order{}, err
+		return domain.Order{}, false, err
 	}
 	if order.Status != t.From {
-		return order, t.CheckRepeat(order)
+		return order, false, t.CheckRepeat(order)
 	}
 	pet, err := r.Pets.Get(ctx, order.PetID)
 	if err == nil && pet.Status != t.PetFrom {
 		err = fmt.Errorf("the order %d is %s, but the pet %d is not %s", id, t.From, order.PetID, t.PetFrom)
 	}
 	if err != nil {
-		return domain.Order{}, err
+		return domain.Order{}, false, err
 	}
 	order.Status = t.To
 	if at.After(order.UpdatedAt) { // otherwise the clock was set back
 		order.UpdatedAt = at
 	}
 	if err := r.Orders.End(ctx, order); err != nil {
-		return domain.Order{}, err
+		return domain.Order{}, false, err
 	}
-	return order, setStatus(ctx, r, pet, t.PetTo)
+	return order, true, setStatus(ctx, r, pet, t.PetTo)
 }
 
 // setStatus sets the status of an animal that the transaction has read.

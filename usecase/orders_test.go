@@ -38,7 +38,7 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 	s := newTestStore(t)
 	for _, test := range []struct {
 		before     domain.PetStatus
-		end, other func(context.Context, int64) (domain.Order, error)
+		end, other func(context.Context, int64) (domain.Order, bool, error)
 		order      domain.OrderStatus
 		after      domain.PetStatus
 	}{
@@ -57,16 +57,17 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 		wantError(t, err, domain.ErrConflict, "pet_not_available")
 
 		want.Status, want.UpdatedAt = test.order, noon.Add(time.Hour)
-		for range 2 { // a repeated call changes nothing
+		for _, wantChanged := range []bool{true, false} { // a repeated call changes nothing
 			s.now = s.now.Add(time.Hour)
-			if diff := cmp.Diff(want, must[domain.Order](t)(test.end(t.Context(), order.ID))); diff != "" {
-				t.Errorf("ended order (-want +got)\n%s", diff)
+			ended, changed, err := test.end(t.Context(), order.ID)
+			if diff := cmp.Diff(want, ended); diff != "" || changed != wantChanged || err != nil {
+				t.Errorf("ended order with changed %t and %v (-want +got)\n%s", changed, err, diff)
 			}
-			_, err := test.other(t.Context(), order.ID)
+			_, _, err = test.other(t.Context(), order.ID)
 			wantError(t, err, domain.ErrConflict, "order_state_conflict")
 			s.wantPet(t, pet, test.after)
 		}
-		_, err = test.end(t.Context(), 4711)
+		_, _, err = test.end(t.Context(), 4711)
 		wantError(t, err, domain.ErrNotFound, "order_not_found")
 	}
 	_, err := s.place(t.Context(), 4711)
@@ -91,7 +92,7 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 		sold.Status = domain.PetSold
 		return r.Pets.Update(ctx, pending, sold)
 	}))
-	if _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, new(*domain.Error)) {
+	if _, _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, new(*domain.Error)) {
 		t.Errorf("got %v, want an error other than a domain.Error", err)
 	}
 	s.wantPet(t, pet, domain.PetSold)

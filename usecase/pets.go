@@ -72,20 +72,23 @@ func (p *Pets) create(ctx context.Context, pets []domain.NewPet, req request) ([
 // Update corrects an animal. When Update returns, the correction is durable. If matches is not nil, Update calls it with
 // the stored animal, perhaps more than once. If matches returns false, Update returns an ErrPrecondition
 // (precondition_failed). If the correction changes nothing, Update succeeds without calling matches, so that a retry
-// succeeds.
+// succeeds, and changed is false.
 //
 // Update returns an ErrNotFound (pet_not_found) or an ErrInvalid (validation_failed). If the correction changes the
 // status, it returns an ErrConflict (pet_ordered) while the animal has an order that is not cancelled.
-func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (after domain.Pet, err error) {
+func (p *Pets) Update(
+	ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool,
+) (after domain.Pet, changed bool, err error) {
 	if err := patch.Validate(); err != nil {
-		return domain.Pet{}, err
+		return domain.Pet{}, false, err
 	}
 	err = p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		before, err := r.Pets.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		if after = patch.Apply(before); after == before {
+		after = patch.Apply(before)
+		if changed = after != before; !changed {
 			return nil
 		}
 		if err := checkMatches(before, matches); err != nil {
@@ -96,13 +99,13 @@ func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matc
 		}
 		return replace(ctx, r, before, after)
 	})
-	return after, err
+	return after, changed && err == nil, err
 }
 
 // replace replaces the animal before by after. It returns an ErrConflict (pet_ordered) as Pets.Update does.
 func replace(ctx context.Context, r port.Repositories, before, after domain.Pet) error {
 	if after.Status != before.Status {
-		if err := checkNotOrdered(ctx, r.Orders, before.ID); err != nil {
+		if err := checkNotOrdered(ctx, r.Orders, before); err != nil {
 			return err
 		}
 	}
@@ -120,7 +123,7 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 			err = checkMatches(pet, matches)
 		}
 		if err == nil {
-			err = checkNotOrdered(ctx, r.Orders, id)
+			err = checkNotOrdered(ctx, r.Orders, pet)
 		}
 		if err != nil {
 			return err
@@ -139,10 +142,10 @@ func checkMatches(pet domain.Pet, matches func(domain.Pet) bool) error {
 }
 
 // checkNotOrdered returns an ErrConflict (pet_ordered) if an animal has an order that is not cancelled.
-func checkNotOrdered(ctx context.Context, orders port.OrderReader, petID int64) error {
-	ordered, err := orders.Live(ctx, petID)
+func checkNotOrdered(ctx context.Context, orders port.OrderReader, pet domain.Pet) error {
+	ordered, err := orders.Live(ctx, pet.ID)
 	if err == nil && ordered {
-		err = domain.PetOrdered(petID)
+		err = domain.PetOrdered(pet.ID, pet.Status)
 	}
 	return err
 }

@@ -80,7 +80,11 @@ func TestUpdateCorrectsUnlessTheAnimalDoesNotMatch(t *testing.T) {
 		{domain.PetPatch{Status: &none}, nil, domain.NewPet{Name: name, CategoryID: 7}, ""},
 		{domain.PetPatch{CategoryID: &category, Status: &sold}, matching(true), domain.NewPet{Name: name, CategoryID: -1, Status: sold}, ""},
 	} {
-		got, err := s.pets.Update(t.Context(), 1, step.patch, step.matches)
+		before := s.allPets(t)[0]
+		got, changed, err := s.pets.Update(t.Context(), 1, step.patch, step.matches)
+		if changed != (err == nil && got != before) {
+			t.Errorf("step %d: got changed %t", i, changed)
+		}
 		if step.kind != "" {
 			wantError(t, err, step.kind, codes[step.kind])
 		} else if check(t, err); got != step.want.WithID(1) {
@@ -90,7 +94,7 @@ func TestUpdateCorrectsUnlessTheAnimalDoesNotMatch(t *testing.T) {
 			t.Errorf("step %d: the animal (-want +got)\n%s", i, diff)
 		}
 	}
-	_, err := s.pets.Update(t.Context(), 4711, domain.PetPatch{}, matching(false))
+	_, _, err := s.pets.Update(t.Context(), 4711, domain.PetPatch{}, matching(false))
 	wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
 }
 
@@ -115,12 +119,18 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	name, available := "Tom", domain.PetAvailable
-	for _, end := range []func(context.Context, int64) (domain.Order, error){s.orders.Get, s.orders.Deliver, s.orders.Cancel} {
+	get := func(ctx context.Context, id int64) (domain.Order, bool, error) {
+		order, err := s.orders.Get(ctx, id)
+		return order, false, err
+	}
+	for _, end := range []func(context.Context, int64) (domain.Order, bool, error){get, s.orders.Deliver, s.orders.Cancel} {
 		id := s.add(t, "")
 		order := must[domain.Order](t)(s.place(t.Context(), id))
-		order = must[domain.Order](t)(end(t.Context(), order.ID))
-		pet := must[domain.Pet](t)(s.pets.Update(t.Context(), id, domain.PetPatch{Name: &name}, nil))
-		_, err := s.pets.Update(t.Context(), id, domain.PetPatch{Name: new("Rex"), Status: &available}, nil)
+		order, _, err := end(t.Context(), order.ID)
+		check(t, err)
+		pet, _, err := s.pets.Update(t.Context(), id, domain.PetPatch{Name: &name}, nil)
+		check(t, err)
+		_, _, err = s.pets.Update(t.Context(), id, domain.PetPatch{Name: new("Rex"), Status: &available}, nil)
 		if order.Status == domain.OrderCancelled {
 			check(t, err)
 			check(t, s.pets.Delete(t.Context(), id, nil))
@@ -130,7 +140,7 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 			continue
 		}
 		wantError(t, err, domain.ErrConflict, domain.CodePetOrdered)
-		_, err = s.pets.Update(t.Context(), id, domain.PetPatch{Status: &available}, matching(false))
+		_, _, err = s.pets.Update(t.Context(), id, domain.PetPatch{Status: &available}, matching(false))
 		wantError(t, err, domain.ErrPrecondition, domain.CodePreconditionFailed)
 		wantError(t, s.pets.Delete(t.Context(), id, matching(false)), domain.ErrPrecondition, domain.CodePreconditionFailed)
 		wantError(t, s.pets.Delete(t.Context(), id, nil), domain.ErrConflict, domain.CodePetOrdered)

@@ -36,7 +36,7 @@ func NewReplacer(tx port.Transactor, pets port.PetReader, orders port.OrderReade
 //
 // Check returns how many of the other animals differ from the stored ones, and the error of the file or of the store.
 func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse func(error)) (differing int64, err error) {
-	known := map[int64]bool{}
+	known := idSet{}
 	err = file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
 		stored, err := r.stored(ctx, pets)
 		if err != nil {
@@ -46,12 +46,12 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 			before, found := stored[pet.ID]
 			var err error
 			switch {
-			case known[pet.ID]:
+			case !known.add(pet.ID):
 				err = &domain.Error{Kind: domain.ErrConflict, Message: fmt.Sprintf("the file has the id %d more than once", pet.ID)}
 			case !found:
 				err = domain.PetNotFound(pet.ID)
 			case pet.Status != before.Status:
-				err = checkNotOrdered(ctx, r.orders, pet.ID)
+				err = checkNotOrdered(ctx, r.orders, before)
 			}
 			if errors.Is(err, domain.ErrUnavailable) {
 				return err
@@ -61,7 +61,6 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 			} else if before != pet {
 				differing++
 			}
-			known[pet.ID] = true
 		}
 		return nil
 	})

@@ -65,7 +65,7 @@ func TestReplacerChecksAllAnimalsAndReplacesThoseThatDiffer(t *testing.T) {
 	wrong := slices.Clone(corrected[:3])
 	wrong[0].Name, wrong[1].Status, wrong[2].ID = "wrong", domain.PetAvailable, 251
 	testkit.Equal(t, "refusals", []string{
-		domain.PetOrdered(2).Error(), domain.PetNotFound(251).Error(), "the file has the id 1 more than once",
+		domain.PetOrdered(2, domain.PetPending).Error(), domain.PetNotFound(251).Error(), "the file has the id 1 more than once",
 	}, refusals(1, append(wrong, wrong[0])...))
 	_, err = run(wrong)
 	wantError(t, err, domain.ErrConflict, domain.CodePetOrdered)

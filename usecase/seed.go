@@ -95,7 +95,7 @@ func sell(ctx context.Context, r port.Repositories, petID int64, by *domain.Tran
 	if err != nil || by == nil {
 		return err
 	}
-	_, err = end(ctx, r, order.ID, *by, at)
+	_, _, err = end(ctx, r, order.ID, *by, at)
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,69 +16,41 @@ import (
 // which for a short field needs more bytes than the field has.
 const maxDelimiters = 100_000
 
-// delimiters has the characters that may separate columns. The name of no column contains one, so the first one in the
-// header is the delimiter of the file.
+// delimiters has the characters that may separate columns.
 const delimiters = ",;\t"
 
-// petColumns are the columns of animals, in the order in which export writes them.
-var petColumns = []string{"id", "name", "categoryId", "status"}
-
 var (
-	errNoHeader       = errors.New("the file is empty: its first line must be a header such as " + strings.Join(petColumns, ","))
 	errCSVRowTooLong  = fmt.Errorf("%w, or close a quote that is open in it", errRowTooLong)
 	errTooMany        = fmt.Errorf("the line has more than %d delimiters: remove them", maxDelimiters)
 	errQuoteNotClosed = errors.New("a quote that is opened in this row is not closed: close it; " +
 		`if it belongs to the value, quote the field, and write "" for the quote`)
 )
 
-// formula matches a text that a spreadsheet would run as a formula (owasp.org/www-community/attacks/CSV_Injection),
-// and such a text with apostrophes before it, as quoteFormula returns it. Tabs and carriage returns, which also
-// begin a formula, are not matched, because no valid name has them.
-var formula = regexp.MustCompile(`^'*[=+\-@＝＋－＠]`)
-
-// quoteFormula adds an apostrophe before a text that a spreadsheet would run as a formula. It also adds one before
-// such a text that already has apostrophes, so that unquoteFormula can return every text unchanged.
-func quoteFormula(text string) string {
-	if formula.MatchString(text) {
-		return "'" + text
-	}
-	return text
-}
-
-// unquoteFormula is the inverse of quoteFormula. It leaves a formula without an apostrophe unchanged.
-func unquoteFormula(quoted string) string {
-	if formula.MatchString(quoted) {
-		return strings.TrimPrefix(quoted, "'")
-	}
-	return quoted
-}
-
-// A csvReader is the Reader of a CSV file.
+// A csvReader reads CSV.
 type csvReader struct {
-	text     rowText
-	csv      *csv.Reader    // reads text
-	lines    int            // the number of lines that have been read
-	complete bool           // whether the header must have all columns
-	columns  map[string]int // the index of each column, nil until the header has been read
+	options Options
+	text    rowText
+	csv     *csv.Reader    // reads text
+	lines   int            // the number of lines that have been read
+	skipped bool           // whether a line above the header has a text
+	header  string         // the text of the header
+	columns map[string]int // the index of each column, nil until the header has been read
+	used    int            // the number of columns up to the last one in columns
+	width   int            // the number of all columns
 }
 
-func newCSVReader(in *bufio.Reader, complete bool) *csvReader {
-	start, _ := in.Peek(bufferSize) // an error is returned by Read
-	start = bytes.TrimLeft(start, " \t\r\n")
-	delimiter := byte(',')
-	if i := bytes.IndexAny(start, delimiters); i >= 0 {
-		delimiter = start[i]
-	}
-	r := &csvReader{text: rowText{in: in, delimiter: delimiter}, complete: complete}
+func newCSVReader(in *bufio.Reader, o Options) *csvReader {
+	start, _ := in.Peek(bufferSize) // an error is returned by read
+	above, delimiter := o.findHeader(start)
+	r := &csvReader{options: o, text: rowText{in: in, delimiter: delimiter}, lines: above, skipped: skipLines(in, above)}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
 	r.csv.Comma = rune(delimiter)
-	r.csv.FieldsPerRecord = -1 // Read checks the number of fields
+	r.csv.FieldsPerRecord = -1 // read checks the number of fields
 	r.csv.ReuseRecord = true
 	return r
 }
 
-// Read implements Reader.
-func (r *csvReader) Read() (Row, error) {
+func (r *csvReader) read() (Row, error) {
 	if r.columns == nil {
 		if err := r.readHeader(); err != nil {
 			return Row{}, err
@@ -90,9 +61,9 @@ func (r *csvReader) Read() (Row, error) {
 		return row, err
 	}
 	hint := ": a quote may not be closed"
-	fields = trimEmpty(fields, len(r.columns))
-	if row.Rule == "" && len(fields) != len(r.columns) {
-		row.Rule = fmt.Sprintf("the row has %d fields, the header has %d columns", len(fields), len(r.columns))
+	fields = trimEmpty(fields, r.width)
+	if row.Rule == "" && (len(fields) < r.used || len(fields) > r.width) {
+		row.Rule = fmt.Sprintf("the row has %d fields, the header has %d columns", len(fields), r.width)
 	}
 	if row.Rule == "" {
 		field := func(column string) string {
@@ -101,7 +72,7 @@ func (r *csvReader) Read() (Row, error) {
 			}
 			return ""
 		}
-		row.Pet, err = parsePet(field("id"), unquoteFormula(field("name")), field("categoryId"), field("status"))
+		row.Pet, err = parsePet(field("id"), unguard(field("name")), field("categoryId"), field("status"))
 		row.Pet.Name = strings.Clone(row.Pet.Name) // otherwise it would keep the memory of the whole row
 		row.Rule, hint = ruleOf(err), ""
 	}
@@ -169,50 +140,6 @@ func isQuote(text []byte, line, index int) bool {
 }
 
 func countLines(text []byte) int { return bytes.Count(text, []byte("\n")) }
-
-// readHeader reads the header. It must have the columns name and categoryId, or all columns if complete is true, and no
-// other columns than petColumns.
-func (r *csvReader) readHeader() error {
-	row, header, err := r.next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return errNoHeader
-	case err != nil:
-		return err
-	case row.Rule != "":
-		return lineError(row.Line, errors.New(row.Rule))
-	}
-	header = trimEmpty(header, 0)
-	columns := make(map[string]int, len(header))
-	for i, name := range header {
-		if !slices.Contains(petColumns, name) {
-			return lineError(row.Line, fmt.Errorf("the header has the unknown column %.100q: %s", name, r.columnsRule(header)))
-		}
-		if _, found := columns[name]; found {
-			return lineError(row.Line, fmt.Errorf("the header has the column %s twice: %s", name, r.columnsRule(header)))
-		}
-		columns[name] = i
-	}
-	for _, name := range petColumns {
-		if _, found := columns[name]; !found && (r.complete || name == "name" || name == "categoryId") {
-			return lineError(row.Line, fmt.Errorf("the header has no column %s: %s", name, r.columnsRule(header)))
-		}
-	}
-	r.columns = columns
-	return nil
-}
-
-// columnsRule returns the rule for the header, with a hint if the header seems to have another delimiter.
-func (r *csvReader) columnsRule(header []string) string {
-	rule := "the columns are name, categoryId and, optionally, id and status, in any order"
-	if r.complete {
-		rule = "the columns must be id, name, categoryId and status, in any order"
-	}
-	if len(header) == 1 && strings.Contains(header[0], "|") {
-		rule += ", separated by commas, semicolons or tabs"
-	}
-	return rule
-}
 
 // A rowText is the io.Reader of a csv.Reader. It keeps the text of the current row, and limits its size.
 type rowText struct {

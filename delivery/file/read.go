@@ -10,8 +10,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 
 	"example.com/petstore/domain"
 )
@@ -56,53 +59,85 @@ type Row struct {
 	Rule string     // the rule that the row violates, or "" for a valid row
 }
 
-// A Reader reads the animals of a file. It skips a byte order mark and empty lines. In CSV it also skips rows of
-// empty fields, and empty fields at the end of the header and of rows, which spreadsheets write. The delimiter of
-// CSV is the first comma, semicolon or tab in the header. A Reader uses less than 100 MiB of memory.
-type Reader interface {
-	// Read returns the next row, or io.EOF at the end of the file. A row that violates a rule is not an error, see
-	// Row.Rule. Any other error means that the rest of the file cannot be read: the file has another format, an
-	// invalid header, a row larger than MaxRow, a line with too many delimiters or a quote that is not closed, or the
-	// read failed. The error names the line if it is known.
-	Read() (Row, error)
+// Options say how a Reader reads a file.
+type Options struct {
+	RequireID   bool              // each row must have an id
+	AllColumns  bool              // the header of CSV must have all columns
+	Titles      map[string]string // the titles of columns of CSV that have another title than their name
+	Windows1252 bool              // the file is in Windows-1252 instead of UTF-8
+	Report      func(text string) // is called for what the Reader ignores in CSV besides rows, unless it is nil
 }
 
-// NewReader returns a Reader of a file. If complete is true, each row must have an id, and a CSV file must have all
-// columns.
-func NewReader(in io.Reader, format Format, complete bool) Reader {
+func (o Options) report(text string) {
+	if o.Report != nil {
+		o.Report(text)
+	}
+}
+
+// A Reader reads the animals of a file. It skips a byte order mark and empty lines. Lines may end with a carriage return
+// alone.
+//
+// In CSV the header is the first line with the columns name and categoryId, in any letter case and with blanks around.
+// A Reader skips up to 20 lines above the header, ignores other columns, and skips rows of empty fields and empty fields at
+// the end of rows, which spreadsheets write. A comma, semicolon or tab in the header is the delimiter. A Reader uses less
+// than 100 MiB of memory.
+type Reader struct {
+	rows interface {
+		read() (Row, error)
+	}
+	requireID bool
+}
+
+// NewReader returns a Reader of a file.
+func NewReader(in io.Reader, format Format, o Options) *Reader {
 	text := bufio.NewReaderSize(in, bufferSize)
+	if o.Windows1252 {
+		start, _ := text.Peek(bufferSize)
+		if character, invalid := scan(start); character >= 0 && invalid < 0 {
+			return &Reader{rows: unreadable{errors.New("the file is UTF-8: leave out --encoding windows-1252")}}
+		}
+		text = bufio.NewReaderSize(charmap.Windows1252.NewDecoder().Reader(text), bufferSize)
+	}
 	if mark, err := text.Peek(len(ByteOrderMark)); err == nil && string(mark) == ByteOrderMark {
 		_, _ = text.Discard(len(mark)) // cannot fail, because Peek has buffered it
 	}
-	for prefix, reader := range otherFormats {
-		if start, _ := text.Peek(len(prefix)); string(start) == prefix {
-			return reader
+	start, _ := text.Peek(bufferSize) // an error is returned by Read
+	for prefix, what := range otherFormats {
+		if bytes.HasPrefix(start, []byte(prefix)) {
+			return &Reader{rows: unreadable{errors.New("the file is " + what)}}
 		}
 	}
-	var reader Reader = newLineReader(text)
-	if format == CSV {
-		reader = newCSVReader(text, complete)
+	if bytes.Contains(start, []byte("\r")) && !bytes.Contains(start, []byte("\n")) {
+		text = bufio.NewReaderSize(carriageReturns{text}, bufferSize)
 	}
-	if complete {
-		return withIDs{reader}
+	switch err := checkEncoding(start); {
+	case format == NDJSON:
+		return &Reader{newLineReader(text), o.RequireID}
+	case err != nil: // the header may have another problem: both are named at once
+		o.Report = nil
+		decoded := bufio.NewReaderSize(charmap.Windows1252.NewDecoder().Reader(text), bufferSize)
+		if headerErr := newCSVReader(decoded, o).readHeader(); headerErr != nil {
+			err = fmt.Errorf("%w; %w", err, headerErr)
+		}
+		return &Reader{rows: unreadable{err}}
 	}
-	return reader
+	return &Reader{newCSVReader(text, o), o.RequireID}
 }
 
-// withIDs is a Reader that rejects rows without an id.
-type withIDs struct{ Reader }
-
-// Read implements Reader.
-func (w withIDs) Read() (Row, error) {
-	row, err := w.Reader.Read()
-	if err == nil && row.Rule == "" && row.Pet.ID == 0 {
+// Read returns the next row, or io.EOF at the end of the file. A row that violates a rule is not an error, see Row.Rule.
+// Any other error means that the rest of the file cannot be read: the file has another format or encoding, an invalid
+// header, a row larger than MaxRow, a line with too many delimiters or a quote that is not closed, or the read failed. The
+// error names the line if it is known.
+func (r *Reader) Read() (Row, error) {
+	row, err := r.rows.read()
+	if err == nil && r.requireID && row.Rule == "" && row.Pet.ID == 0 {
 		row.Rule = "id is required"
 	}
 	return row, err
 }
 
 // otherFormats has the first bytes of files that users often mistake for CSV or NDJSON, with their format and the remedy.
-var otherFormats = map[string]otherFormat{
+var otherFormats = map[string]string{
 	"PK\x03\x04":       "a workbook, or another archive: save it as CSV UTF-8",
 	"\xd0\xcf\x11\xe0": "a workbook: save it as CSV UTF-8",
 	"\xff\xfe":         "in UTF-16: save it as CSV UTF-8, or convert it to UTF-8",
@@ -110,15 +145,63 @@ var otherFormats = map[string]otherFormat{
 	"[":                "a JSON array: write each of its objects in a line of its own, as jq --compact-output .[] does",
 }
 
-// An otherFormat is the Reader of a file in another format: the text names the format and the remedy.
-type otherFormat string
+// unreadable is a file that cannot be read at all.
+type unreadable struct{ err error }
 
-// Read implements Reader. It always returns an error.
-func (f otherFormat) Read() (Row, error) { return Row{}, errors.New("the file is " + string(f)) }
+func (u unreadable) read() (Row, error) { return Row{}, u.err }
+
+// carriageReturns replaces carriage returns by newlines: old programs of the Macintosh end lines with a carriage return.
+type carriageReturns struct{ in io.Reader }
+
+// Read implements io.Reader.
+func (c carriageReturns) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	for i := range p[:n] {
+		if p[i] == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
+}
+
+// scan returns the indices of the first character beyond ASCII that is UTF-8, and of the first byte that is not, in the
+// start of a file. An index is -1 if there is none.
+func scan(start []byte) (character, invalid int) {
+	character, invalid = -1, -1
+	for i, size := 0, 0; i < len(start); i += size {
+		if len(start) == bufferSize && !utf8.FullRune(start[i:]) {
+			break // the last character is cut
+		}
+		var char rune
+		char, size = utf8.DecodeRune(start[i:])
+		switch {
+		case size > 1 && character < 0:
+			character = i
+		case size == 1 && char == utf8.RuneError && invalid < 0:
+			invalid = i
+		}
+	}
+	return character, invalid
+}
+
+// checkEncoding returns an error if the start of a file is not UTF-8 but may be in Windows-1252 as a whole: none of its
+// characters beyond ASCII is UTF-8, and all are defined in Windows-1252. The error has a line of it as an example.
+func checkEncoding(start []byte) error {
+	character, first := scan(start)
+	undefined := func(c byte) bool { return charmap.Windows1252.DecodeByte(c) == utf8.RuneError }
+	if character >= 0 || first < 0 || slices.ContainsFunc(start, undefined) {
+		return nil
+	}
+	begin := bytes.LastIndexAny(start[:first], "\r\n") + 1
+	line, _, _ := bytes.Cut(start[begin:], []byte("\n"))
+	example, _ := charmap.Windows1252.NewDecoder().Bytes(line) // cannot fail, because each byte has a character
+	return fmt.Errorf("the file is not UTF-8, but probably Windows-1252, in which it has the line %.60q: "+
+		"add --encoding windows-1252, or save the file as CSV UTF-8", bytes.Trim(example, blank+`"`))
+}
 
 var errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
 
-const notUTF8 = "the text is not valid UTF-8: convert the file to UTF-8"
+const notUTF8 = "the text is not UTF-8: convert it, or add --encoding windows-1252 if the whole file is Windows-1252"
 
 func lineError(line int64, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
@@ -145,8 +228,7 @@ func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{lines: lines}
 }
 
-// Read implements Reader.
-func (l *lineReader) Read() (row Row, err error) {
+func (l *lineReader) read() (row Row, err error) {
 	for len(bytes.TrimSpace(row.Text)) == 0 {
 		l.number++
 		more := l.lines.Scan()

@@ -17,11 +17,12 @@ import (
 	"example.com/petstore/domain"
 )
 
-// read reads all rows of a text. It describes a row by its line and its rule or animal. If an error ends
-// reading, it is the last element, as "error: …".
-func read(text string, format file.Format) []string {
+// read reads all rows of a text. It describes a row by its line and its rule or animal. A report is an element "report: …".
+// If an error ends reading, it is the last element, as "error: …".
+func read(text string, format file.Format, o file.Options) []string {
 	var found []string
-	rows := file.NewReader(strings.NewReader(text), format, false)
+	o.Report = func(text string) { found = append(found, "report: "+text) }
+	rows := file.NewReader(strings.NewReader(text), format, o)
 	for {
 		row, err := rows.Read()
 		switch {
@@ -39,9 +40,8 @@ func read(text string, format file.Format) []string {
 
 const (
 	integerRule = "must be a 64-bit integer in digits, after a minus sign if it is below 0"
-	notUTF8     = "the text is not valid UTF-8: convert the file to UTF-8"
+	notUTF8     = "the text is not UTF-8: convert it, or add --encoding windows-1252 if the whole file is Windows-1252"
 	closeQuote  = `: close it; if it belongs to the value, quote the field, and write "" for the quote`
-	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
 )
 
 // A readCase is a text and the result of read.
@@ -50,12 +50,12 @@ type readCase struct {
 	want []string
 }
 
-func testRead(t *testing.T, format file.Format, cases map[string]readCase) {
+func testRead(t *testing.T, format file.Format, o file.Options, cases map[string]readCase) {
 	t.Helper()
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, read(test.text, format)); diff != "" {
+			if diff := cmp.Diff(test.want, read(test.text, format, o)); diff != "" {
 				t.Errorf("(-want +got)\n%.2000s", diff)
 			}
 		})
@@ -65,7 +65,7 @@ func testRead(t *testing.T, format file.Format, cases map[string]readCase) {
 func TestReaderReturnsNDJSONRowsOrTheirErrors(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", file.MaxRow)
-	testRead(t, file.NDJSON, map[string]readCase{
+	testRead(t, file.NDJSON, file.Options{}, map[string]readCase{
 		"all members": {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
 		"required members": {
 			"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}",
@@ -98,7 +98,9 @@ func TestReaderReturnsNDJSONRowsOrTheirErrors(t *testing.T) {
 			`{"name":"a","name":"b"}`,
 			[]string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`},
 		},
-		"not UTF-8": {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
+		"not UTF-8":        {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
+		"carriage returns": {"{\"name\":\"Rex\",\"categoryId\":7}\r{\"name\":\"Tom\",\"categoryId\":8}\r", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
+		"rejected row":     {`{"rule":"line 3: x","name":"Rex","categoryId":7}`, []string{`1 0 "Rex" 7 ""`}},
 		"all rules": {
 			`{"id":"1","categoryId":null,"status":""}`,
 			[]string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule +
@@ -125,7 +127,7 @@ func TestReaderReturnsNDJSONRowsOrTheirErrors(t *testing.T) {
 func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), iotest.ErrReader(errFailed)), format, false)
+		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), iotest.ErrReader(errFailed)), format, file.Options{})
 		if _, err := rows.Read(); !errors.Is(err, errFailed) || err.Error() != "line 1: failed" {
 			t.Errorf("%s: got %v, want line 1: %v", format, err, errFailed)
 		}
@@ -163,7 +165,7 @@ func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
 		"misplaced quotes": {file.CSV, "name,categoryId\n" + commas[1:] + `"`},
 		"members":          {file.NDJSON, "{" + members.String() + `"id":1}`},
 	} {
-		rows := file.NewReader(strings.NewReader(test.text), test.format, false)
+		rows := file.NewReader(strings.NewReader(test.text), test.format, file.Options{})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		row, err := rows.Read()
@@ -206,7 +208,11 @@ func FuzzReadNDJSON(f *testing.F) {
 func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toEnd bool) {
 	t.Helper()
 	var pets []domain.Pet
-	rows, line := file.NewReader(bytes.NewReader(text), format, false), int64(0)
+	lines := text // as the Reader splits them
+	if start := text[:min(len(text), 64<<10)]; !bytes.Contains(start, []byte("\n")) {
+		lines = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+	}
+	rows, line := file.NewReader(bytes.NewReader(text), format, file.Options{}), int64(0)
 	for {
 		row, err := rows.Read()
 		if err != nil {
@@ -215,7 +221,7 @@ func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toE
 			}
 			break
 		}
-		if row.Line <= line || row.Line > int64(bytes.Count(text, []byte("\n"))+1) || !bytes.Contains(text, row.Text) {
+		if row.Line <= line || row.Line > int64(bytes.Count(lines, []byte("\n"))+1) || !bytes.Contains(lines, row.Text) {
 			t.Fatalf("%q: got the row %q in line %d after line %d", text, row.Text, row.Line, line)
 		}
 		if !strings.Contains(row.Rule, " fields, the header has ") {
@@ -232,7 +238,7 @@ func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toE
 		pets = append(pets, row.Pet)
 	}
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		again := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, pets...)), format, false)
+		again := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, pets...)), format, file.Options{})
 		for _, want := range pets {
 			row, err := again.Read()
 			if diff := cmp.Diff(want, row.Pet); err != nil || row.Rule != "" || diff != "" {

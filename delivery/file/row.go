@@ -1,6 +1,8 @@
 package file
 
 import (
+	"strings"
+
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/record"
@@ -9,12 +11,13 @@ import (
 // A petRow is the JSON of an animal in a file.
 type petRow struct {
 	record.NewPet
-	ID *int64 `json:"id" validate:"omitempty,min=1"`
+	ID   *int64  `json:"id" validate:"omitempty,min=1"`
+	Rule *string `json:"rule"` // the rule that Rejects has written, ignored
 }
 
-// decodePet decodes the JSON of an animal in a file. The rules are the rules of POST /pets, except that unknown
-// members are violations, and that there may be an id. Without an id, ID is 0. The error is an ErrInvalid
-// (invalid_json, validation_failed) that lists every violation.
+// decodePet decodes the JSON of an animal in a file. The rules are the rules of POST /pets, except that unknown members
+// are violations, and that there may be an id. Without an id, ID is 0. The error is an ErrInvalid (invalid_json,
+// validation_failed) that lists every violation.
 func decodePet(row []byte) (domain.Pet, error) {
 	decoded, err := binding.StrictJSON[petRow](row, "the row")
 	if err != nil {
@@ -23,12 +26,13 @@ func decodePet(row []byte) (domain.Pet, error) {
 	return decoded.petWithID(), nil
 }
 
-// parsePet is decodePet for texts, such as the fields of a CSV row. An empty text counts as missing.
+// parsePet is decodePet for the fields of a CSV row, which people write: it ignores blanks around id, categoryId and
+// status, and the letter case of status. An empty field counts as missing.
 func parsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	var row petRow
 	var violations []domain.Violation
 	parse := func(name, text string, target **int64) {
-		if text == "" {
+		if text = strings.TrimSpace(text); text == "" {
 			return
 		}
 		number, ok := binding.ParseInt64(text)
@@ -41,8 +45,8 @@ func parsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	if name != "" {
 		row.Name = &name
 	}
-	if status != "" {
-		row.Status = (*domain.PetStatus)(&status)
+	if status = strings.ToLower(strings.TrimSpace(status)); status != "" {
+		row.Status = new((*domain.PetStatus)(&status))
 	}
 	if err := binding.Validate(&row, domain.CodeValidationFailed, violations); err != nil {
 		return domain.Pet{}, err

@@ -2,9 +2,10 @@ package file
 
 import (
 	"bufio"
-	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/record"
@@ -12,16 +13,16 @@ import (
 
 // A Writer writes records of the type T to a file. The caller must call Flush at the end.
 type Writer[T any] struct {
-	out   *bufio.Writer
-	csv   *csv.Writer // nil for NDJSON
-	write func(T) error
+	out    *bufio.Writer
+	line   []byte
+	append func(line []byte, record T) ([]byte, error)
 }
 
 // NewPetWriter returns a Writer of animals. A CSV file begins with a header, and delimiter separates its columns: a
 // comma, a semicolon or a tab. NDJSON ignores delimiter.
 func NewPetWriter(out io.Writer, format Format, delimiter rune) *Writer[domain.Pet] {
 	return newWriter(out, format, delimiter, record.PetOf, petColumns, func(fields []string, p domain.Pet) []string {
-		return append(fields, strconv.FormatInt(p.ID, 10), quoteFormula(p.Name), strconv.FormatInt(p.CategoryID, 10), string(p.Status))
+		return append(fields, strconv.FormatInt(p.ID, 10), guard(p.Name), strconv.FormatInt(p.CategoryID, 10), string(p.Status))
 	})
 }
 
@@ -44,35 +45,50 @@ func newWriter[T any, R record.Record](
 ) *Writer[T] {
 	w := &Writer[T]{out: bufio.NewWriterSize(out, bufferSize)}
 	if format == CSV {
-		w.csv = csv.NewWriter(w.out)
-		w.csv.Comma, w.csv.UseCRLF = delimiter, true
 		var fields []string
-		w.write = func(record T) error {
+		w.append = func(line []byte, record T) ([]byte, error) {
 			fields = appendFields(fields[:0], record)
-			return w.csv.Write(fields)
+			return appendRow(line, delimiter, fields), nil
 		}
-		_ = w.csv.Write(columns) // cannot fail, because the header fits into the buffer
+		_, _ = w.out.Write(appendRow(nil, delimiter, columns)) // cannot fail, because the header fits into the buffer
 		return w
 	}
-	var line []byte
-	w.write = func(record T) (err error) {
-		if line, err = recordOf(record).AppendJSON(line[:0]); err != nil {
-			return err
-		}
-		_, err = w.out.Write(append(line, '\n'))
-		return err
+	w.append = func(line []byte, record T) ([]byte, error) {
+		line, err := recordOf(record).AppendJSON(line)
+		return append(line, '\n'), err
 	}
 	return w
 }
 
 // Write writes a record to a buffer. It also returns the error of an earlier record that could not be written to the file.
-func (w *Writer[T]) Write(record T) error { return w.write(record) }
+func (w *Writer[T]) Write(record T) (err error) {
+	if w.line, err = w.append(w.line[:0], record); err == nil {
+		_, err = w.out.Write(w.line)
+	}
+	return err
+}
 
 // Flush writes the buffered records to the file.
-func (w *Writer[T]) Flush() error {
-	if w.csv == nil {
-		return w.out.Flush()
+func (w *Writer[T]) Flush() error { return w.out.Flush() }
+
+// appendField appends a field of a CSV row. It quotes a field that has a delimiter of any file, not only of this one:
+// otherwise a spreadsheet that expects another delimiter would split the field.
+func appendField(to []byte, field string) []byte {
+	if !strings.ContainsAny(field, delimiters+"\"\r\n") && !strings.HasPrefix(field, " ") {
+		return append(to, field...)
 	}
-	w.csv.Flush() // also flushes w.out
-	return w.csv.Error()
+	to = append(to, '"')
+	to = append(to, strings.ReplaceAll(field, `"`, `""`)...)
+	return append(to, '"')
+}
+
+// appendRow appends a CSV row with its line end (RFC 4180).
+func appendRow(to []byte, delimiter rune, fields []string) []byte {
+	for i, field := range fields {
+		if i > 0 {
+			to = utf8.AppendRune(to, delimiter)
+		}
+		to = appendField(to, field)
+	}
+	return append(to, "\r\n"...)
 }

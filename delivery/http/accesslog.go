@@ -59,7 +59,7 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 			encoder.AddString("key_state", string(state))
 		}
 		if e.debug {
-			encoder.AddString("message", apiKeyPattern.ReplaceAllLiteralString(e.failure.Message, "(hidden)"))
+			encoder.AddString("message", hideKeys(e.failure.Message))
 		}
 	}
 	encoder.AddDuration("duration", e.duration)
@@ -71,10 +71,13 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// logRecord adds the id of a record that a request created, changed or removed to its line in the access log.
-func logRecord(c *gin.Context, id int64) {
-	s := stateOf(c)
-	s.records = append(s.records, id)
+// logRecord adds the id of a record to the line of a request in the access log, if the request created, changed or removed
+// the record.
+func logRecord(c *gin.Context, changed bool, id int64) {
+	if changed {
+		s := stateOf(c)
+		s.records = append(s.records, id)
+	}
 }
 
 // loggedPath returns the escaped path of a URL, at most 200 bytes, with "(hidden)" for API keys. An escaped path is
@@ -83,13 +86,16 @@ func loggedPath(u *url.URL) string {
 	path := u.EscapedPath()
 	canonical := (&url.URL{Path: u.Path}).EscapedPath() // leaves all characters of a key as they are, so that the pattern finds it
 	if apiKeyPattern.MatchString(canonical) {
-		path = apiKeyPattern.ReplaceAllLiteralString(canonical, "(hidden)")
+		path = hideKeys(canonical)
 	}
 	return path[:min(len(path), 200)]
 }
 
 // apiKeyPattern matches API keys, including truncated and mistyped keys and several keys in a row.
 var apiKeyPattern = regexp.MustCompile(`(?i)petstore_[0-9a-z%_]+`)
+
+// hideKeys replaces API keys in a text by "(hidden)".
+func hideKeys(text string) string { return apiKeyPattern.ReplaceAllLiteralString(text, "(hidden)") }
 
 // forwardedPort matches an address in X-Forwarded-For that has a port or brackets.
 var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?`)
@@ -111,6 +117,18 @@ func clientIP(c *gin.Context) string {
 	return ""
 }
 
+// A parentOrHeader reads the parent of a span from the header traceparent, unless the context has a valid span already:
+// the host has begun one for the request.
+type parentOrHeader struct{ propagation.TraceContext }
+
+// Extract implements propagation.TextMapPropagator.
+func (p parentOrHeader) Extract(ctx context.Context, header propagation.TextMapCarrier) context.Context {
+	if trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx
+	}
+	return p.TraceContext.Extract(ctx, header)
+}
+
 // traceRequests returns a middleware that creates a span for each request. Without a provider it returns nil.
 func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
 	if provider == nil {
@@ -119,7 +137,7 @@ func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
 	return otelgin.Middleware("",
 		otelgin.WithTracerProvider(provider),
 		otelgin.WithMeterProvider(noop.NewMeterProvider()),
-		otelgin.WithPropagators(propagation.TraceContext{}),
+		otelgin.WithPropagators(parentOrHeader{}),
 		// The empty values replace those of otelgin, which may contain secrets or have any length.
 		otelgin.WithSpanStartOptions(trace.WithAttributes(
 			attribute.String("url.path", ""), attribute.String("user_agent.original", ""), attribute.String("http.request.method_original", ""),

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -105,24 +106,28 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 	}
 }
 
-func TestAccessLogHasTheRecordsOfSuccessfulWrites(t *testing.T) {
+func TestAccessLogHasTheRecordsThatARequestChanged(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	patch := newRequest("PATCH", "/v1/pets/1")
 	patch.body = `{"name":"Max"}`
-	batch := request{method: "POST", path: "/v1/pets/batch", body: "[" + newRex + "," + newRex + "]"}
+	batch := newRequest("POST", "/v1/pets/batch", "Idempotency-Key: batch")
+	batch.body = "[" + newRex + "," + newRex + "]"
 	for _, test := range []struct {
 		request
 		status int
 		want   any // record_id or record_ids
 	}{
 		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
-		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
+		{postPet(newRex, "Idempotency-Key: rex"), 201, nil}, // a replay changes nothing
 		{batch, 201, []any{int64(2), int64(3)}},
+		{batch, 201, nil},
 		{patch, 200, int64(1)},
-		{patch, 200, int64(1)}, // this request changes nothing
-		{postOrder(`{"petId":3}`), 201, int64(1)},
+		{patch, 200, nil},
+		{postOrder(`{"petId":3}`, "Idempotency-Key: order"), 201, int64(1)},
+		{postOrder(`{"petId":3}`, "Idempotency-Key: order"), 201, nil},
 		{newRequest("POST", "/v1/store/orders/1/cancel"), 200, int64(1)},
+		{newRequest("POST", "/v1/store/orders/1/cancel"), 200, nil},
 		{postOrder(`{"petId":3}`), 201, int64(2)},
 		{newRequest("POST", "/v1/store/orders/2/deliver"), 200, int64(2)},
 		{newRequest("DELETE", "/v1/pets/3"), 409, nil},
@@ -321,6 +326,29 @@ func TestRequestHasSpanInTraceOfCaller(t *testing.T) {
 		if line := s.accessLog(t)[0]; line["trace_id"] != spans[0].SpanContext.TraceID().String() {
 			t.Errorf("got line %v, want the trace_id of the span", line)
 		}
+	}
+}
+
+// A host that extracts traceparent, as otelgin does, and begins a span wants the span of the API within it.
+func TestSpanOfTheHostIsTheParent(t *testing.T) {
+	t.Parallel()
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	s, engine := newUnstartedServer(t), gin.New()
+	engine.Use(func(c *gin.Context) {
+		ctx, span := provider.Tracer("host").Start(c.Request.Context(), "the host")
+		defer span.End()
+		c.Request = c.Request.WithContext(ctx)
+		c.Next()
+	})
+	s.startHost(t, engine, s.api(t, func(o *rest.Options) { o.TracerProvider = provider }))
+	s.expect(t, get("/v1/pets", traceparent), ok(`[]`))
+	spans := exporter.GetSpans() // in the order of their ends
+	if len(spans) != 2 || spans[1].Name != "the host" || spans[0].Parent.SpanID() != spans[1].SpanContext.SpanID() {
+		t.Fatalf("got the spans %+v, want that of the API within that of the host", spans)
+	}
+	if line := s.accessLog(t)[0]; line["trace_id"] != spans[0].SpanContext.TraceID().String() {
+		t.Errorf("got line %v, want the trace of the host", line)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -24,7 +25,7 @@ type Pets interface {
 	Get(ctx context.Context, id int64) (domain.Pet, error)
 	Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (created domain.Pet, replayed bool, err error)
 	CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) (created []domain.Pet, replayed bool, err error)
-	Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (domain.Pet, error)
+	Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (updated domain.Pet, changed bool, err error)
 	Delete(ctx context.Context, id int64, matches func(domain.Pet) bool) error
 	Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error)
 }
@@ -34,8 +35,8 @@ type Orders interface {
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	Get(ctx context.Context, id int64) (domain.Order, error)
 	Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (placed domain.Order, replayed bool, err error)
-	Deliver(ctx context.Context, id int64) (domain.Order, error)
-	Cancel(ctx context.Context, id int64) (domain.Order, error)
+	Deliver(ctx context.Context, id int64) (delivered domain.Order, changed bool, err error)
+	Cancel(ctx context.Context, id int64) (cancelled domain.Order, changed bool, err error)
 }
 
 // Changes has the use cases of the changes. usecase.Changes implements it.
@@ -56,12 +57,10 @@ type Options struct {
 	Keys    Keys
 	// ChangeStreams is the maximum number of open streams of changes of a caller, 10 when zero.
 	ChangeStreams int
-	// Unavailable, if not nil, is the error of every operation, for example while the store is being opened. The API then
-	// calls no use case, and requires none.
-	Unavailable error
 	// Authenticate, if not nil, replaces the authentication by API keys (Bearer). Keys is not used then.
 	Authenticate Authenticator
-	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
+	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail). petstore.NewLogger returns one for
+	// a slog.Handler.
 	Logger *zap.Logger
 	// Metrics, if not nil, gets the metrics of the API. Two APIs on one registry need different labels
 	// (prometheus.WrapRegistererWith), otherwise New returns an error for the second one. The metrics and their labels:
@@ -76,9 +75,10 @@ type Options struct {
 	//
 	// With Authenticate, the label is caller instead of key_id.
 	Metrics prometheus.Registerer
-	// TracerProvider, if not nil, creates a span for every request, in the trace that the header traceparent names
-	// (W3C Trace Context). A span has the route. It has no path, no query and no header such as Host, which may
-	// contain secrets, and no unknown method, which may have any length.
+	// TracerProvider, if not nil, creates a span for every request, and in it a span for each statement. The parent is the
+	// span in the context of the request, or else the span that the header traceparent names (W3C Trace Context). A span
+	// has the route. It has no path, no query and no header such as Host, which may contain secrets, and no unknown method,
+	// which may have any length.
 	TracerProvider trace.TracerProvider
 	// Now is the clock for the rate limit and for the removal of getPet, time.Now when nil. It must be monotonic.
 	Now func() time.Time
@@ -87,6 +87,9 @@ type Options struct {
 	RequestTimeout time.Duration
 	// RateLimit is the limit of requests for each caller.
 	RateLimit RateLimit
+	// IgnoredParameters are the names of query parameters of the host, such as "tenant". The API ignores them; it rejects
+	// other parameters that an operation does not have. Links to the next page have none of them.
+	IgnoredParameters []string
 	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key but not with cookies.
 	// If it is empty, only pages of the same origin can. Write an origin as a browser sends it (RFC 6454, section
 	// 6.2), such as https://shop.example.com, or capacitor://localhost for an application. One * may stand for the
@@ -124,7 +127,8 @@ type API struct {
 	unavailable   *zap.Logger // writes at most one entry a minute
 	now           func() time.Time
 	timeout       time.Duration
-	measured      bool // whether the metrics are registered
+	ignored       []string // names of query parameters
+	measured      bool     // whether the metrics are registered
 	metrics       *metrics
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
@@ -135,9 +139,6 @@ type API struct {
 
 // New returns an API. It returns an error if an option is missing or invalid.
 func New(o Options) (*API, error) {
-	if o.Unavailable != nil {
-		o.Authenticate = func(*gin.Context) (string, error) { return "", o.Unavailable }
-	}
 	if err := cmp.Or(o.missing(), o.Validate()); err != nil {
 		return nil, fmt.Errorf("rest.New: %w", err)
 	}
@@ -150,6 +151,7 @@ func New(o Options) (*API, error) {
 		now:           o.Now,
 		timeout:       cmp.Or(o.RequestTimeout, 10*time.Second),
 		callerPrefix:  "user:",
+		ignored:       slices.Clone(o.IgnoredParameters),
 		callerField:   "caller",
 		measured:      o.Metrics != nil,
 		limits:        newRateLimits(o.RateLimit),
@@ -182,7 +184,7 @@ func New(o Options) (*API, error) {
 // missing returns an error if an option is missing that is required, or that another option requires.
 func (o *Options) missing() error {
 	switch {
-	case o.Unavailable == nil && (o.Pets == nil || o.Orders == nil || o.Changes == nil || o.Numbers == nil):
+	case o.Pets == nil || o.Orders == nil || o.Changes == nil || o.Numbers == nil:
 		return errors.New("set Options.Pets, Options.Orders, Options.Changes and Options.Numbers")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -128,20 +129,32 @@ func writeBody(c *gin.Context, status int, body []byte) {
 	_, _ = c.Writer.Write(body) // fails only if the client has disconnected
 }
 
+// mergePatch is the media type of a JSON Merge Patch. acceptPatch is the header Accept-Patch (RFC 5789, section 3.1).
+const (
+	mergePatch  = "application/merge-patch+json"
+	acceptPatch = mergePatch + ", application/json"
+)
+
 var contentTypeJSON = []string{"application/json"}
+
+// byteOrderMark may precede JSON (RFC 8259, section 8.1).
+var byteOrderMark = []byte("\ufeff")
 
 // bindBody decodes and validates the JSON in the body of a request. It checks, in this order, the media type, the
 // size, the JSON, the values and that there is no query, and returns the error of the first check that fails. The
 // media type must be application/json or one of others.
 func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, error), others ...string) (body T, err error) {
 	if err := checkMediaType(c.Request.Header, others...); err != nil {
+		if c.Request.Method == http.MethodPatch {
+			c.Header("Accept-Patch", acceptPatch)
+		}
 		return body, err
 	}
 	raw, err := readBody(c)
 	if err != nil {
 		return body, readError(err)
 	}
-	if body, err = decode(raw, "the body"); err != nil {
+	if body, err = decode(bytes.TrimPrefix(raw, byteOrderMark), "the body"); err != nil {
 		return body, err
 	}
 	return body, rejectParameters(c)
@@ -150,10 +163,11 @@ func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, er
 // rejectParameters returns an ErrInvalid (invalid_parameter) if a request has a query. It is for operations without
 // parameters.
 func rejectParameters(c *gin.Context) error {
-	if c.Request.URL.RawQuery == "" {
+	query := queryOf(c)
+	if query == "" {
 		return nil
 	}
-	_, err := binding.Query[struct{}](c.Request.URL.RawQuery)
+	_, err := binding.Query[struct{}](query)
 	return err
 }
 
@@ -178,7 +192,7 @@ func checkMediaType(header http.Header, others ...string) error {
 }
 
 // checkContentType returns an errUnsupportedMediaType unless the media type is application/json or one of others.
-// The only parameter that it may have is charset=utf-8.
+// Its parameters have no effect (RFC 8259, section 11), except a charset other than UTF-8 and US-ASCII.
 func checkContentType(contentType string, others []string) error {
 	allowed := append([]string{"application/json"}, others...)
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
@@ -186,8 +200,8 @@ func checkContentType(contentType string, others []string) error {
 	switch {
 	case err != nil || !slices.Contains(allowed, mediaType):
 		return unsupportedMediaType("the body must be " + strings.Join(allowed, " or "))
-	case hasCharset && !strings.EqualFold(charset, "utf-8"), len(parameters) > 1, len(parameters) == 1 && !hasCharset:
-		return unsupportedMediaType("the only parameter that " + mediaType + " may have is charset=utf-8")
+	case hasCharset && !slices.Contains([]string{"utf-8", "utf8", "us-ascii"}, strings.ToLower(charset)):
+		return unsupportedMediaType("the charset of the body must be utf-8")
 	}
 	return nil
 }

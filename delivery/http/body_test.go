@@ -369,14 +369,15 @@ func TestBodyMustHaveJSONMediaType(t *testing.T) {
 	expect(nil, json, "identity")
 	for _, valid := range []string{
 		json[0], "application/json; charset=utf-8", "Application/JSON;Charset=UTF-8", `application/json; charset="utf-8"`,
+		"application/json; charset=utf8", "application/json; charset=US-ASCII", "application/json; version=1", "application/json;odata=verbose;charset=UTF8",
 	} {
 		expect(nil, []string{valid})
 	}
 	for _, invalid := range []string{
 		"", "application/json, application/json", "text/plain", "text/json", "application/x-www-form-urlencoded", "application/jsonp",
 		"application/merge-patch+json", "*/*", "application", "application/json; charset=iso-8859-1", "application/json; charset=utf-16",
-		`application/json; charset=""`, "application/json; charset=utf-8; charset=utf-16", "application/json; version=1",
-		"application/json; charset=utf-8; version=1", "application/json; charset",
+		`application/json; charset=""`, "application/json; charset=utf-8; charset=utf-16", "application/json; version=1; charset=utf-7",
+		"application/json; charset",
 	} {
 		expect(rest.ErrUnsupportedMediaType, []string{invalid})
 	}

@@ -12,6 +12,7 @@
 //	body.go                            bodies, parameters, Idempotency-Key (see also delivery/internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
 //	page.go, pagecache.go, query.go    lists and single records, their cache, the queries of lists
+//	etag.go                            ETags, and the conditions that have them
 //	changes.go, changestream.go        the changes, as pages and as a stream of events
 //	errors.go                          errors as responses and in the log
 //	accesslog.go, metrics.go           access log, traces, metrics
@@ -24,8 +25,8 @@ package http
 //	@description	1. Press **Authorize** and enter an API key. The operator of the service creates one with `petstore keys create --name NAME`.
 //	@description	2. Open `POST /pets` and press **Execute**: the response is the animal, with its `id`.
 //	@description	3. Enter this `id` as `petId` in `PATCH /pets/{petId}` to correct the animal.
-//	@description	4. Enter this `id` as `petId` in `POST /store/orders`, and press **Execute** twice: the animal is ordered once, the second
-//	@description	response is an error.
+//	@description	4. Write this `id` as `petId` into the request body of `POST /store/orders`, and press **Execute** twice: the animal is
+//	@description	ordered once, the second response is an error.
 //	@description
 //	@description	- **Durability**: a 201 response is sent after the record has been written to disk.
 //	@description	- **Retries**: send an `Idempotency-Key`, and a repeated request creates nothing and returns the first response.

@@ -166,8 +166,9 @@ func NotFound(c *gin.Context) {
 // MethodNotAllowed sends the 405 response for a method that a path does not support. Use it for Engine.NoMethod. Gin sets
 // the header Allow if Engine.HandleMethodNotAllowed is true.
 func MethodNotAllowed(c *gin.Context) {
-	writeError(c, &domain.Error{
-		Kind: errMethodNotAllowed, Code: codeMethodNotAllowed,
-		Message: "this path does not support the method " + methodOf(c) + ", see the header Allow",
-	})
+	message := "this path does not support the method " + methodOf(c)
+	if allowed := c.Writer.Header().Get("Allow"); allowed != "" {
+		message += ", only " + allowed
+	}
+	writeError(c, &domain.Error{Kind: errMethodNotAllowed, Code: codeMethodNotAllowed, Message: message})
 }

@@ -17,6 +17,9 @@ import (
 // Middleware returns the handlers of every request of the API, in their order: discarding the rest of a body larger than
 // 64 KiB, tracing, request id with metrics and access log, recovery from panics, CORS, 404 for an encoded slash. A host
 // can use them for its own routes, if these take no body larger than 64 KiB.
+//
+// The request id is the header X-Request-Id of the response if the host has set it, or else that of the request if it is
+// 1 to 64 of A-Za-z0-9._- and has no API key, or else 128 random bits. The response and the log have it.
 func (a *API) Middleware() []gin.HandlerFunc {
 	handlers := []gin.HandlerFunc{discardBody, a.trace, a.beginRequest, a.recoverPanic, a.cors, rejectEncodedSlash}
 	return slices.DeleteFunc(handlers, func(h gin.HandlerFunc) bool { return h == nil })

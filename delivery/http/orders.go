@@ -20,7 +20,7 @@ type newOrder struct {
 // listOrdersQuery has the parameters of listOrders.
 type listOrdersQuery struct {
 	pageQuery
-	// Return only orders with one of these statuses. Several are separated by commas.
+	// Return only orders with one of these statuses. Separate several by commas, or repeat the parameter.
 	Status []domain.OrderStatus `form:"status" validate:"omitempty,unique,dive,orderstatus"`
 	// Return only orders of this animal.
 	PetID *int64 `form:"petId" validate:"omitempty,min=0" format:"int64"`
@@ -40,7 +40,7 @@ func (q listOrdersQuery) next(after int64) string {
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
-//	@Success		200		{array}	record.Order			"A page of orders. Send the `id` of one that is placed as `orderId` to deliverOrder or cancelOrder."
+//	@Success		200		{array}	record.Order			"A page of orders. Deliver or cancel one that is placed by its `id`."
 //	@Success		304		"Page not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
@@ -65,7 +65,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			order			body		newOrder	true	"The animal to order"
-//	@Success		201				{object}	record.Order		"The order. Send its `id` as `orderId` to deliverOrder or cancelOrder."
+//	@Success		201				{object}	record.Order		"The order. Deliver or cancel it by its `id`."
 //	@Failure		400				{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
 //	@Failure		409				{object}	errorBody	"pet_not_available"
@@ -84,7 +84,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	logRecord(c, placed.ID)
+	logRecord(c, !replayed, placed.ID)
 	setReplayed(c, replayed)
 	c.Header("Location", "./orders/"+strconv.FormatInt(placed.ID, 10))
 	return writeRecord(c, http.StatusCreated, record.OrderOf(placed))
@@ -146,15 +146,15 @@ func (a *API) cancelOrder(c *gin.Context) error {
 }
 
 // endOrder calls a use case with the id in the path and sends the order that the use case returns.
-func endOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
+func endOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (ended domain.Order, changed bool, err error)) error {
 	id, err := pathID(c, "order", domain.CodeOrderNotFound)
 	if err != nil {
 		return err
 	}
-	order, err := useCase(c.Request.Context(), id)
+	order, changed, err := useCase(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	logRecord(c, order.ID)
+	logRecord(c, changed, order.ID)
 	return writeRecord(c, http.StatusOK, record.OrderOf(order))
 }

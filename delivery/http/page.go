@@ -3,13 +3,9 @@ package http
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -23,11 +19,11 @@ import (
 // list in the keys of the cache. A query in canonical form, such as limit=5&status=sold&after=20 in a Link header, is
 // looked up before it is parsed.
 func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
-	cache := a.pages.use(c.Request.Context())
-	if cache.send(c, pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)}) {
+	cache, raw := a.pages.use(c.Request.Context()), queryOf(c)
+	if cache.send(c, pageKey{list, cmp.Or(raw, firstPageQuery)}) {
 		return nil
 	}
-	query, err := binding.Query[Q](c.Request.URL.RawQuery)
+	query, err := binding.Query[Q](raw)
 	if err != nil {
 		return err
 	}
@@ -114,25 +110,15 @@ func newEncodedPage(body []byte, link string) *encodedPage {
 	return encoded
 }
 
-// pageETag returns the ETag of a response with a body and the value of its Link header, which may be empty. The ETag
-// has 128 bits of a SHA-256, and is the same on every replica. The hash is cryptographic: otherwise a client that may
-// write could choose records such that two pages have the same ETag.
-func pageETag(body []byte, link string) string {
-	hash := sha256.New()
-	hash.Write(body) // the body is one JSON value, so the hashed text shows where the link begins
-	_, _ = io.WriteString(hash, link)
-	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16]) + `"`
-}
-
 // minContentLength is the size in bytes above which net/http does not set Content-Length.
 const minContentLength = 2 << 10
 
 // writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
 func writePage(c *gin.Context, page *encodedPage) {
 	header := c.Writer.Header()
-	header["Etag"] = page.etag[:]
+	header[headerETag] = page.etag[:]
 	header["Cache-Control"] = cacheRevalidate
-	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0], "W/") {
+	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		page.setLink(header)
 		c.Status(http.StatusNotModified)
 		return
@@ -158,21 +144,4 @@ func (p *encodedPage) write(c *gin.Context) {
 		header["Content-Length"] = p.length[:]
 	}
 	writeBody(c, http.StatusOK, p.body)
-}
-
-// etagMatches reports whether If-None-Match or If-Match has the ETag. weak is the prefix that is ignored in each tag:
-// W/ for the weak comparison, "" for the strong comparison. Headers are split at commas, because the ETags of this API
-// have none.
-func etagMatches(headers []string, etag, weak string) bool {
-	for _, header := range headers {
-		if header == "*" {
-			return true
-		}
-		for candidate := range strings.SplitSeq(header, ",") {
-			if strings.TrimPrefix(strings.TrimSpace(candidate), weak) == etag {
-				return true
-			}
-		}
-	}
-	return false
 }

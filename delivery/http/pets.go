@@ -17,11 +17,11 @@ import (
 // listPetsQuery has the parameters of listPets.
 type listPetsQuery struct {
 	pageQuery
-	// Return only animals with one of these statuses, `none` is an animal without one. Several are separated by commas.
+	// Return only animals with one of these statuses, `none` is an animal without one. Separate several by commas, or repeat the parameter.
 	Status []string `form:"status" validate:"omitempty,unique,dive,petfilter" enums:"available,pending,sold,none"`
 	// Return only animals of this category.
 	CategoryID *int64 `form:"categoryId" format:"int64"`
-	// Return the animals with these ids, 1 to 100, separated by commas. All of them that exist are one page: `limit` and `after` have no effect.
+	// Return the animals with these ids, 1 to 100, separated as statuses are. All of them that exist are one page: `limit` and `after` have no effect.
 	ID []int64 `form:"id" validate:"omitempty,max=100,unique,dive,min=1" format:"int64"`
 }
 
@@ -58,7 +58,7 @@ func (q listPetsQuery) petQuery() domain.PetQuery {
 //	@ID				listPets
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filters"
-//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder."
+//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to `POST /store/orders`."
 //	@Success		304		"Page not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
@@ -77,12 +77,13 @@ func (a *API) listPets(c *gin.Context) error {
 //
 //	@Summary		Add an animal
 //	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with
-//	@Description	the same Idempotency-Key adds nothing and returns the first response. Members that an animal does not have are ignored.
+//	@Description	the same Idempotency-Key adds nothing and returns the first response. Members that an animal does not have are ignored, unless
+//	@Description	their names are nearly right. A null as `status` is as if left out.
 //	@ID				createPet
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			pet				body		record.NewPet		true	"The animal"
-//	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to placeOrder."
+//	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to `POST /store/orders`."
 //	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/pets [post]
@@ -101,6 +102,7 @@ func (a *API) createPet(c *gin.Context) error {
 	}
 	setReplayed(c, replayed)
 	c.Header("Location", "./pets/"+strconv.FormatInt(created.ID, 10))
+	logRecord(c, !replayed, created.ID)
 	return writePet(c, http.StatusCreated, created)
 }
 
@@ -140,7 +142,7 @@ func (a *API) createPets(c *gin.Context) error {
 		return err
 	}
 	for _, pet := range created {
-		logRecord(c, pet.ID)
+		logRecord(c, !replayed, pet.ID)
 	}
 	setReplayed(c, replayed)
 	writeBody(c, http.StatusCreated, body)
@@ -151,7 +153,7 @@ func (a *API) createPets(c *gin.Context) error {
 //
 //	@Summary		Get an animal
 //	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset): from then on it responds with
-//	@Description	the status 410. Use listPets with `id` instead.
+//	@Description	the status 410. Use `GET /pets?id=` instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
@@ -180,11 +182,12 @@ func (a *API) getPet(c *gin.Context) error {
 //	@Summary		Correct an animal
 //	@Description	Changes the members that the request has (JSON Merge Patch): `name` and `categoryId` can be replaced, `status` can be replaced
 //	@Description	or, with null, removed. The status of an animal that is ordered or sold by an order cannot be changed. With `If-Match` the
-//	@Description	animal is changed only if it still has that ETag. Members that an animal does not have are ignored.
+//	@Description	animal is changed only if it still has that ETag. Members that an animal does not have are ignored, unless their names are
+//	@Description	nearly right.
 //	@ID				updatePet
 //	@Tags			Pets
 //	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
-//	@Param			If-Match	header		string			false	"The ETag that POST or PATCH of this animal returned, not that of a list. PATCH with {} returns it"
+//	@Param			If-Match	header		string			false	"The ETag of the animal, from POST, PATCH or `GET /pets?id=`"
 //	@Param			patch		body		record.PetPatch	true	"The members to change"
 //	@Success		200			{object}	record.Pet		"The animal as it is now"
 //	@Failure		400			{object}	errorBody	"invalid_json, validation_failed, unknown_parameter"
@@ -194,7 +197,7 @@ func (a *API) getPet(c *gin.Context) error {
 //	@Failure		401,403,408,413,415,429,500,503	{object}	errorBody
 //	@Router			/pets/{petId} [patch]
 func (a *API) updatePet(c *gin.Context) error {
-	patch, err := bindBody(c, binding.JSON[record.PetPatch], "application/merge-patch+json")
+	patch, err := bindBody(c, binding.JSON[record.PetPatch], mergePatch)
 	if err != nil {
 		return err
 	}
@@ -202,10 +205,11 @@ func (a *API) updatePet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	updated, err := a.pets.Update(c.Request.Context(), id, patch.Patch(), ifMatch(c))
+	updated, changed, err := a.pets.Update(c.Request.Context(), id, patch.Patch(), ifMatch(c))
 	if err != nil {
 		return err
 	}
+	logRecord(c, changed, updated.ID)
 	return writePet(c, http.StatusOK, updated)
 }
 
@@ -217,7 +221,7 @@ func (a *API) updatePet(c *gin.Context) error {
 //	@ID				deletePet
 //	@Tags			Pets
 //	@Param			petId		path	int64	true	"Identifier of the animal to remove"	format(int64)
-//	@Param			If-Match	header	string	false	"The ETag that POST or PATCH of this animal returned, not that of a list. PATCH with {} returns it"
+//	@Param			If-Match	header	string	false	"The ETag of the animal, from POST, PATCH or `GET /pets?id=`"
 //	@Success		204			"The animal is removed"
 //	@Failure		400			{object}	errorBody	"unknown_parameter"
 //	@Failure		404			{object}	errorBody	"pet_not_found"
@@ -233,7 +237,7 @@ func (a *API) deletePet(c *gin.Context) error {
 	if err := a.pets.Delete(c.Request.Context(), id, ifMatch(c)); err != nil {
 		return err
 	}
-	logRecord(c, id)
+	logRecord(c, true, id)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -277,20 +281,7 @@ func writePet(c *gin.Context, status int, pet domain.Pet) error {
 	if err != nil {
 		return err
 	}
-	logRecord(c, pet.ID)
-	c.Header("ETag", pageETag(body, ""))
+	c.Writer.Header()[headerETag] = []string{pageETag(body, "")}
 	writeBody(c, status, body)
 	return nil
-}
-
-// ifMatch returns the condition in the header If-Match (RFC 9110, section 13.1.1). Without the header it returns nil.
-func ifMatch(c *gin.Context) func(domain.Pet) bool {
-	tags := c.Request.Header["If-Match"]
-	if tags == nil {
-		return nil
-	}
-	return func(pet domain.Pet) bool {
-		body, err := record.PetOf(pet).AppendJSON(nil)
-		return err == nil && etagMatches(tags, pageETag(body, ""), "")
-	}
 }

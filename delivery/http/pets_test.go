@@ -31,7 +31,7 @@ func petSeeds() []string {
 		// not one JSON object
 		``, " \n", `null`, `[]`, `[{"name":"Rex","categoryId":7}]`, `"Rex"`, `7`, `true`, `{`, `{"name":"Re`, `{"name":"Rex","categoryId":7`,
 		newRex + `{}`, newRex + "x", newRex + "\x00",
-		"\ufeff" + newRex, "{\x00}\x00", `{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`,
+		"\ufeff" + newRex, "\ufeff", "\ufeff\ufeff" + newRex, " \ufeff" + newRex, "{\x00}\x00", `{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`,
 		`{"name":"Rex","categoryId":7/* */}`,
 
 		// names that occur twice, have another letter case, or are names of Go fields
@@ -40,6 +40,11 @@ func petSeeds() []string {
 		`{"name":"x","categoryId":7,"Status":"gone"}`,
 		`{"name":"x","categoryId":7,"Name":"Tom","CategoryId":null,"CategoryID":8,"category_id":8}`,
 		`{"name":"x","categoryId":7,"ſtatus":"sold","\u212aname":1}`,
+
+		// names that are nearly right, and names that are not
+		`{"nmae":"Rex","categoryId":7}`, `{"name":"Rex","catgoryId":7}`, `{"name":"x","category_id":7,"stauts":"sold"}`,
+		`{"name":"x","categoryId":7,"STAUTS":"sold","statuss":"sold"}`, `{"naem":"Rex","category":7}`, `{"mane":"Rex","eamn":"Rex"}`,
+		`{"name":"x","categoryId":7,"age":3,"date":"","kind":0,"ids":1,"breed":"","categories":[],"photoUrls":[],"tags":[],"petId":2}`,
 
 		// unknown members
 		`{"name":"x","categoryId":7,"id":99}`, `{"name":"x","categoryId":7,"id":"x"}`,
@@ -159,8 +164,10 @@ func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code st
 		pet = *corrected
 	}
 	var members map[string]json.RawMessage
+	size := len(body)
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	switch {
-	case len(body) > 64<<10:
+	case size > 64<<10:
 		return pet, "body_too_large", nil
 	case json.Unmarshal(body, &members) != nil, members == nil, !isIJSON(body):
 		return pet, "invalid_json", nil
@@ -170,10 +177,10 @@ func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code st
 	// the rule that the member breaks, if any, to rules.
 	decode := func(name, typeRule string, required bool, decode func(text []byte) error) bool {
 		member, present := members[name]
-		other := slices.IndexFunc(names, func(n string) bool { return n != name && regexp.MustCompile("(?i)^"+name+"$").MatchString(n) })
+		other := slices.IndexFunc(names, func(n string) bool { return n != name && isNearly(n, name) })
 		rule := ""
 		switch {
-		case string(member) == "null" && (name != "status" || corrected == nil):
+		case string(member) == "null" && name != "status":
 			rule = " must not be null"
 		case present && decode(member) != nil:
 			rule = " " + typeRule
@@ -212,6 +219,33 @@ func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code st
 		return pet, "validation_failed", rules
 	}
 	return pet, "", nil
+}
+
+// isNearly reports whether a name is nearly a known one: in lower case, one character differs, or two in a name of 6
+// characters or more, or two are exchanged.
+func isNearly(name, known string) bool {
+	a, b := []rune(strings.ToLower(name)), []rune(strings.ToLower(known))
+	if differs(a, b, 1) || len(b) >= 6 && differs(a, b, 2) {
+		return true
+	}
+	near := differs(a, b, 2)
+	slices.Sort(a)
+	slices.Sort(b)
+	return near && slices.Equal(a, b)
+}
+
+// differs reports whether at most n characters must be removed, added or replaced to make a text equal to another.
+func differs(a, b []rune, n int) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return len(a)+len(b) <= n
+	case n == 0:
+		return false
+	}
+	return differs(a[1:], b, n-1) || differs(a, b[1:], n-1) || differs(a[1:], b[1:], n-1)
 }
 
 // memberNames returns the names of the members of a JSON object, in order.
@@ -299,6 +333,7 @@ func TestInvalidPatchIsRejected(t *testing.T) {
 		`{"name":" ","status":"none"}`:       "name must be 1 to 200 characters",
 		`{"categoryId":1.5,"status":1}`:      "categoryId must be a 64-bit integer",
 		`{"Name":"x"}`:                       `name must be spelt name, not "Name"`,
+		`{"nmae":"x","stauts":"sold"}`:       `name must be spelt name, not "nmae"; status must be spelt status, not "stauts"`,
 		`{"name":["x"],"status":["sold"]}`:   "name must be a string; status must be a string",
 		`{"status":"Sold","categoryId":"7"}`: "status must be available",
 	} {
@@ -311,10 +346,13 @@ func TestInvalidPatchIsRejected(t *testing.T) {
 		s.expect(t, patched(patch), rejected(400, "invalid_json"))
 	}
 	merge, tooLarge := "Content-Type: application/merge-patch+json", `{"name":"`+strings.Repeat("x", 64<<10)+`"}`
-	unsupported := rejected(415, "unsupported_media_type", "application/json or application/merge-patch+json")
+	accepted := "Accept-Patch: application/merge-patch+json, application/json"
+	unsupported := rejected(415, "unsupported_media_type", "application/json or application/merge-patch+json").withHeader(accepted)
 	s.expect(t, patched(`{}`, "Content-Type: text/plain"), unsupported)
+	s.expect(t, newRequest("OPTIONS", "/v1/pets/1"), wantResponse{status: 204}.withHeader(accepted))
+	s.expect(t, newRequest("OPTIONS", "/v1/pets"), wantResponse{status: 204}.withHeader("-Accept-Patch"))
 	s.expect(t, patched(tooLarge), rejected(413, "body_too_large"))
-	s.expect(t, postPet(newRex, merge), rejected(415, "unsupported_media_type"))
+	s.expect(t, postPet(newRex, merge), rejected(415, "unsupported_media_type", "application/json").withHeader("-Accept-Patch"))
 	for _, path := range []string{"/v1/pets/2", "/v1/pets/none"} {
 		r := patched(`{}`)
 		r.path = path
@@ -330,7 +368,7 @@ func TestConditionOfAChangeIsTheETag(t *testing.T) {
 	second := s.expect(t, patched(`{"name":"Tom"}`, "If-Match: "+first), ok("")).Header.Get("ETag")
 	failed := rejected(412, "precondition_failed")
 	s.expect(t, patched(`{"name":"Tom"}`, "If-Match: "+first), ok("").withHeader("ETag: "+second)) // a retry
-	for _, condition := range []string{first, "W/" + second, `"x"`, first + ", W/" + second, second[1 : len(second)-1], ""} {
+	for _, condition := range []string{first, "W/" + first, `"x"`, first + `, W/"x"`, second[1 : len(second)-1], ""} {
 		s.expect(t, patched(`{"name":"Pip"}`, "If-Match: "+condition), failed)
 		s.expect(t, newRequest("DELETE", "/v1/pets/1", "If-Match: "+condition), failed)
 	}
@@ -349,9 +387,9 @@ func TestRemovedAnimalIsGone(t *testing.T) {
 	s.createPets(t, newPets(3, "available")...)
 	s.expect(t, get("/v1/pets?limit=2"), ok(""))
 	for _, step := range []struct {
-		order  string
-		status int
-	}{{"", 409}, {"/deliver", 409}, {"/cancel", 204}} {
+		order, message string
+		status         int
+	}{{"", "cancel that order", 409}, {"/deliver", "If the animal comes back, add it again", 409}, {"/cancel", "", 204}} {
 		pet := map[string]int{"": 1, "/deliver": 2, "/cancel": 3}[step.order]
 		s.expect(t, postOrder(fmt.Sprintf(`{"petId":%d}`, pet)), created(""))
 		if step.order != "" {
@@ -366,10 +404,10 @@ func TestRemovedAnimalIsGone(t *testing.T) {
 			s.expect(t, newRequest("DELETE", path), rejected(404, "pet_not_found"))
 			continue
 		}
-		s.expect(t, newRequest("DELETE", path), rejected(409, "pet_ordered"))
+		s.expect(t, newRequest("DELETE", path), rejected(409, "pet_ordered", step.message))
 		r := patched(`{"status":"available","name":"Tom"}`)
 		r.path = path
-		s.expect(t, r, rejected(409, "pet_ordered"))
+		s.expect(t, r, rejected(409, "pet_ordered", step.message))
 		r.body = `{"name":"Tom"}`
 		s.expect(t, r, ok(""))
 	}
@@ -388,7 +426,7 @@ func TestBatchAddsAllOrNone(t *testing.T) {
 		r.path = "/v1/pets/batch"
 		return r
 	}
-	two := `[{"name":"Rex","categoryId":7,"status":"sold"},{"name":"Tom","categoryId":-8,"id":9}]`
+	two := `[{"name":"Rex","categoryId":7,"status":"sold"},{"name":"Tom","categoryId":-8,"id":9,"status":null}]`
 	want := `[{"id":1,"name":"Rex","categoryId":7,"status":"sold"},{"id":2,"name":"Tom","categoryId":-8}]`
 	s.expect(t, batch(two, "Idempotency-Key: a"), created(want).withHeader("-Location", "-Idempotency-Replayed"))
 	s.expect(t, batch(two, "Idempotency-Key: a"), created(want).withHeader("Idempotency-Replayed: true"))
@@ -402,6 +440,7 @@ func TestBatchAddsAllOrNone(t *testing.T) {
 		"[" + newRex + `,{"name":"x"},7,{"name":" ","categoryId":7,"status":"gone"}]`: "" +
 			"[1].categoryId is required; [2] must be a JSON object; [3].name must be",
 		"[" + newRex + `,{"Name":"x","categoryId":7}]`: `[1].name must be spelt name, not "Name"`,
+		"[" + newRex + `,{"name":"x","catgoryId":7}]`:  `[1].categoryId must be spelt categoryId, not "catgoryId"`,
 	} {
 		s.expect(t, batch(body), rejected(400, "validation_failed", message))
 	}

@@ -3,12 +3,29 @@ package http
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"example.com/petstore/domain"
 )
+
+// queryOf returns the query of a request without Options.IgnoredParameters. The rest is as the client has spelt it.
+func queryOf(c *gin.Context) string {
+	query, ignored := c.Request.URL.RawQuery, stateOf(c).ignored
+	if query == "" || len(ignored) == 0 {
+		return query
+	}
+	parameters := slices.DeleteFunc(strings.Split(query, "&"), func(parameter string) bool {
+		escaped, _, _ := strings.Cut(parameter, "=")
+		name, err := url.QueryUnescape(escaped)
+		return err == nil && slices.Contains(ignored, name)
+	})
+	return strings.Join(parameters, "&")
+}
 
 // pageQuery has the parameters of every list.
 type pageQuery struct {
@@ -39,8 +56,8 @@ func (q pageQuery) canonical(filters string, after int64) string {
 // firstPageQuery is the canonical form of the empty query of a list.
 var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
 
-// parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas.
-// Without values it returns "".
+// parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas. Commas
+// are encoded, because parsers of the header Link split at commas. Without values, parameter returns "".
 func parameter[T cmp.Ordered](name string, values ...T) string {
 	if len(values) == 0 {
 		return ""
@@ -49,7 +66,7 @@ func parameter[T cmp.Ordered](name string, values ...T) string {
 	for i, value := range slices.Sorted(slices.Values(values)) {
 		texts[i] = fmt.Sprint(value)
 	}
-	return "&" + name + "=" + strings.Join(texts, ",")
+	return "&" + name + "=" + strings.Join(texts, "%2C")
 }
 
 // optional returns the values of an optional parameter: one value, or none if value is nil.

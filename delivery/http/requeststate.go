@@ -19,10 +19,11 @@ import (
 
 // A requestState is what the middleware and the handlers of a request share.
 type requestState struct {
-	id         [1]string     // the X-Request-Id, as a value of http.Header
+	id         [1]string     // the request id in the log, as a value of http.Header
 	deadline   time.Time     // the deadline for reading the body; zero without a body, and once readBody has read it
 	caller     string        // empty before authentication
 	lineage    int64         // the lineage of the API key, 0 for a caller that the host's Authenticator returned
+	ignored    []string      // Options.IgnoredParameters
 	required   apikey.Scope  // the scope that the operation requires of an API key
 	deprecated bool          // the operation is getPet
 	records    []int64       // the ids of the records that were created, changed or removed
@@ -64,17 +65,21 @@ var (
 func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
-	s := &requestState{}
+	s := &requestState{ignored: a.ignored}
 	if c.Request.ContentLength != 0 {
 		s.deadline = start.Add(a.timeout)
 		a.setReadDeadline(c, s.deadline)
 	}
-	s.id[0] = requestID(c.Request.Header)
 	defer a.endRequest(c, s, start) // also if a panic closes the connection
 	header := c.Writer.Header()
 	header["Cache-Control"] = noStore
 	header["X-Content-Type-Options"] = noSniff
-	header["X-Request-Id"] = s.id[:]
+	if id := header.Get("X-Request-Id"); id != "" { // set by the host
+		s.id[0] = hideKeys(id)
+	} else {
+		s.id[0] = requestID(c.Request.Header)
+		header["X-Request-Id"] = s.id[:]
+	}
 	c.Set(stateKey{}, s)
 	c.Next()
 }

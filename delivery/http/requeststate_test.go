@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -35,6 +36,24 @@ func TestContextOfARequestCanBeReplaced(t *testing.T) {
 		}
 	}
 	s.expect(t, get("/v1/pets", "From: guest"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=1;t=30`))
+}
+
+func TestRequestIDOfTheHostIsKept(t *testing.T) {
+	t.Parallel()
+	s, engine := newUnstartedServer(t), gin.New()
+	engine.Use(func(c *gin.Context) { c.Header("X-Request-Id", c.GetHeader("X-Amzn-Trace-Id")) }) // "" deletes it
+	s.startHost(t, engine, s.api(t))
+	key := apikey.Generate()
+	for id, logged := range map[string]string{"Root=1-67/+": "Root=1-67/+", key: "(hidden)", "": "client"} {
+		s.log.TakeAll()
+		res := s.expectOnly(t, get("/v1/pets", "X-Request-Id: client", "X-Amzn-Trace-Id: "+id), ok(""))
+		if sent := res.Header.Values("X-Request-Id"); !slices.Equal(sent, []string{cmp.Or(id, "client")}) {
+			t.Errorf("%q: got the header %q, want the id of the host, or that of the client", id, sent)
+		}
+		if got := s.accessLog(t)[0]["request_id"]; got != logged {
+			t.Errorf("%q: got %s in the log, want %s", id, got, logged)
+		}
+	}
 }
 
 func TestRequestIDOfClientIsUsedIfValid(t *testing.T) {

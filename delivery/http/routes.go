@@ -99,11 +99,14 @@ func (a *API) ginHandler(h handler) gin.HandlerFunc {
 }
 
 // ServeOptions returns a handler for OPTIONS of a path with these methods. It sends them and OPTIONS in the
-// header Allow (RFC 9110, section 9.3.7).
+// header Allow (RFC 9110, section 9.3.7), and with PATCH the media types of a correction in Accept-Patch.
 func ServeOptions(methods ...string) gin.HandlerFunc {
 	allow := strings.Join(append(methods, http.MethodOptions), ", ")
 	return func(c *gin.Context) {
 		c.Header("Allow", allow)
+		if slices.Contains(methods, http.MethodPatch) {
+			c.Header("Accept-Patch", acceptPatch)
+		}
 		c.Status(http.StatusNoContent)
 	}
 }

@@ -20,6 +20,9 @@ const (
 	ChangesRead Scope = "changes:read"
 )
 
+// all are the scopes in the order in which a key lists them.
+var all = []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, ChangesRead}
+
 // Scopes are the scopes of a key, separated by commas. Empty Scopes allow every operation.
 type Scopes string
 
@@ -40,11 +43,22 @@ func (s Scopes) List() []string {
 // Validate returns an ErrInvalid (validation_failed) if a scope is unknown.
 func (s Scopes) Validate() error {
 	for _, scope := range s.List() {
-		if !slices.Contains([]Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, ChangesRead}, Scope(scope)) {
+		if !slices.Contains(all, Scope(scope)) {
 			return domain.Invalid(domain.CodeValidationFailed, domain.Violation{Field: "scope", Rule: ScopesRule})
 		}
 	}
 	return nil
+}
+
+// Canonical returns valid scopes, each once and in a fixed order.
+func (s Scopes) Canonical() Scopes {
+	var canonical []string
+	for _, scope := range all {
+		if slices.Contains(s.List(), string(scope)) {
+			canonical = append(canonical, string(scope))
+		}
+	}
+	return Scopes(strings.Join(canonical, ","))
 }
 
 // Check returns an ErrForbidden unless the scopes allow an operation that requires a scope.

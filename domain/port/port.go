@@ -107,6 +107,9 @@ type KeyRepository interface {
 	Create(ctx context.Context, key apikey.NewKey) (bool, error)
 	// Any reports whether a key was ever stored.
 	Any(ctx context.Context) (bool, error)
+	// Edit sets the name and the scopes of the key. An empty name and empty scopes stay as they are. It reports whether
+	// the key exists.
+	Edit(ctx context.Context, id int64, name string, scopes apikey.Scopes) (bool, error)
 	// Revoke revokes the key from a time on, unless it is already revoked from this or an earlier time on. It reports
 	// whether it changed the key.
 	Revoke(ctx context.Context, id int64, at time.Time) (bool, error)

@@ -7,21 +7,22 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A NewPet is the JSON of an animal to add. A field is nil if its member is absent.
+// A NewPet is the JSON of an animal to add. A field is nil if its member is absent. Status points to nil if its member is
+// null, which serializers write for an absent one.
 type NewPet struct {
 	// The animal's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
 	Name *string `json:"name" validate:"required,petname" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
 	// Availability status. Without it the animal has no status.
-	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" example:"available"`
+	Status **domain.PetStatus `json:"status" validate:"omitempty,petstatus" swaggertype:"string" enums:"available,pending,sold" example:"available"`
 } // @name NewPet
 
 // Pet returns the animal of a valid NewPet.
 func (n NewPet) Pet() domain.NewPet {
 	pet := domain.NewPet{Name: *n.Name, CategoryID: *n.CategoryID}
-	if n.Status != nil {
-		pet.Status = *n.Status
+	if n.Status != nil && *n.Status != nil {
+		pet.Status = **n.Status
 	}
 	return pet
 }

@@ -54,7 +54,7 @@ func UnfinishedCopyError(source string) error {
 // A Schema is the schema of a store.
 type Schema struct {
 	Version  int64 // the number of the latest migration that was applied
-	Previous int64 // the Version before Open migrated the store
+	Previous int64 // the Version before Open migrated the store; Version if Open has applied no migration
 	Created  bool  // whether Open created the store
 	// OtherTables are the names of the tables of other programs in the same database, separated by commas.
 	OtherTables string

@@ -132,6 +132,9 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema en
 	if err != nil {
 		return schema, err
 	}
+	if len(applied) == 0 {
+		schema.Previous = schema.Version
+	}
 	return schema, engine.CheckSchemaVersion(schema.Version, allowed)
 }
 

@@ -88,6 +88,9 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 		if err != nil {
 			return false, err
 		}
+		if s := store.Schema(); (s.Previous != s.Version) != s.Created {
+			t.Errorf("got the schema %+v, want that only the process that has created the store has migrated it", s)
+		}
 		return store.Schema().Created, errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close())
 	})
 	testkit.Equal(t, "how many stores were created", 1, created)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
@@ -14,6 +15,20 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
+
+func TestRemedyOfFileSystemsThatSQLiteCannotUse(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]sqlite3.Error{
+		"the file system has no shared memory, as some network file systems and FUSE: keep the store on a local disk": {
+			Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrSHMMap, SystemErrno: syscall.ENODEV,
+		},
+		"there is no temporary folder that this user can write: set TMPDIR to one": {
+			Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrGetTempPath, SystemErrno: syscall.EACCES,
+		},
+	} {
+		testkit.Equal(t, "the remedy", want, sqlite.New("pets.db").Remedy(fmt.Errorf("read: %w", err)).Error())
+	}
+}
 
 // If a folder is in the place of the WAL, SQLite cannot open the store, although the disk returns no error.
 func TestRemedyIsThatOfTheCause(t *testing.T) {

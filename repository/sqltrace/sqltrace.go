@@ -1,4 +1,4 @@
-// Package sqltrace creates a span for each statement on a connection pool. It is not for embedders.
+// Package sqltrace creates a span for each statement of a trace on a connection pool. It is not for embedders.
 package sqltrace
 
 import (
@@ -12,9 +12,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// Pool returns a pool that creates a span for each statement. If provider is nil, it returns pool itself. A
-// span has the text of the statement, as the attribute db.query.text of OpenTelemetry's semantic conventions,
-// and no values.
+// Pool returns a pool that creates a span for each statement whose context has a valid span. A statement without one, as
+// of a loop that polls, would be a trace of its own, ten a second. If provider is nil, Pool returns pool itself. A span
+// has the text of the statement, as the attribute db.query.text of OpenTelemetry's semantic conventions, and no values.
 func Pool(pool gorm.ConnPool, provider trace.TracerProvider) gorm.ConnPool {
 	if provider == nil {
 		return pool
@@ -52,6 +52,9 @@ func (p tracedPool) QueryRowContext(ctx context.Context, statement string, args 
 }
 
 func (p tracedPool) start(ctx context.Context, statement string) (context.Context, func(error)) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, func(error) {}
+	}
 	operation, _, _ := strings.Cut(strings.TrimSpace(statement), " ")
 	ctx, span := p.tracer.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("db.query.text", statement)))

@@ -91,10 +91,7 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	}
 	result.Started, result.OtherTables = true, source.Schema().OtherTables
 	if result.Tables, err = job.run(ctx); err != nil {
-		if target.Failure(err) == engine.FailureFull {
-			err = fmt.Errorf("%w: free some space", err)
-		}
-		err = fmt.Errorf("copy %s to %s: %w", from, to, err)
+		err = fmt.Errorf("copy %s to %s: %w", from, to, to.Remedy(from.Remedy(err)))
 	}
 	return result, err
 }

@@ -89,6 +89,23 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	}
 }
 
+func keyIsEdited(t *testing.T, s Store) {
+	edit := func(id int64, name string, scopes apikey.Scopes) bool {
+		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+			return r.Keys.Edit(ctx, id, name, scopes)
+		})
+	}
+	edited, other := addKey(t, s, 1, time.Hour), addKey(t, s, 2, 0)
+	wantKeys(t, s, edited, other) // and caches them
+	testkit.Equal(t, "edit of the name", true, edit(1, "till 2", ""))
+	edited.Name = "till 2"
+	wantKeys(t, s, edited, other)
+	testkit.Equal(t, "edit of the scopes", true, edit(1, "", apikey.ReadOnly))
+	edited.Scopes = apikey.ReadOnly
+	wantKeys(t, s, edited, other)
+	testkit.Equal(t, "edit of an unknown key", false, edit(3, "till 3", ""))
+}
+
 // revoke reports whether it revoked the key.
 func revoke(t *testing.T, s Store, id int64, at time.Time) bool {
 	t.Helper()

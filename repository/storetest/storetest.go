@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"the inventory counts what is committed":          inventoryCountsWhatIsCommitted,
 		"changes are those of the transactions":           changesAreThoseOfTheTransactions,
 		"old changes are removed":                         oldChangesAreRemoved,
+		"a key is edited":                                 keyIsEdited,
 		"keys are read as created":                        keysAreReadAsCreated,
 		"a key is revoked at the earliest time":           keyIsRevokedAtEarliestTime,
 		"a revocation is scheduled once":                  revocationIsScheduledOnce,

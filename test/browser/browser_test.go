@@ -43,6 +43,7 @@ func TestSwaggerUISendsRequestsInABrowser(t *testing.T) {
 			p.wantText(`[...document.querySelectorAll(".opblock")].map(operation => operation.id.split("-").at(-1)).join(" ")`,
 				"listPets createPet createPets updatePet deletePet getPet listOrders placeOrder getOrder deliverOrder cancelOrder getInventory")
 			p.try("Store-listOrders", "401")
+			p.run(waitFor("#operations-Store-listOrders .live-response", `element => element.textContent.startsWith("Press Authorize ")`))
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
 			p.try("Pets-createPet", "201", bodyField, `{"name":"Rex","categoryId":9223372036854775807,"status":"available"}`)
 			p.run(waitFor(addOperation+" .live-response", `element => element.textContent.includes('"categoryId": 9223372036854775807,')`))
@@ -75,9 +76,10 @@ func TestSwaggerUISendsRequestsInABrowser(t *testing.T) {
 			}`))
 			p.wantText(`getComputedStyle(document.querySelector("#operations-Pets-getPet .opblock-summary-path__deprecated")).textDecorationLine`,
 				"line-through")
-			p.try("Pets-getPet", "200", `tr[data-param-name="petId"] input`, "1")
+			p.try("Pets-getPet", "200", petField, "1")
 			p.try("Store-placeOrder", "201", bodyField, `{"petId":1}`)
 			p.execute("Store-placeOrder", "409")
+			p.wantNoExampleOfAnID()
 			p.wantNoProblems()
 		})
 	}
@@ -99,11 +101,29 @@ func TestPageFitsTheScreenInABrowser(t *testing.T) {
 		p.try("Pets-listPets", "200")
 		p.try("Pets-createPet", "201")
 		p.wantNoTextBelowCopyButton(addOperation)
-		p.try("Pets-updatePet", "200", bodyField, `{"name":"Max"}`)
-		p.try("Store-getOrder", "200")
+		p.try("Pets-updatePet", "200", petField, "1", bodyField, `{"name":"Max"}`)
+		p.try("Store-getOrder", "200", `[data-param-name="orderId"] input`, "1")
 		p.wantFit(width)
+		p.wantGaps()
+		p.run(click(authorizeButton), chromedp.WaitVisible("dialog .btn-done"))
+		p.wantGaps()
+		p.run(click("dialog .btn-done"), chromedp.WaitNotPresent("dialog"))
 	}
 	p.wantNoProblems()
+}
+
+// wantNoExampleOfAnID opens the operations that change a record. They must not have an id that the user has not entered: an
+// animal that is removed is gone. The correction must not set all members.
+func (p *page) wantNoExampleOfAnID() {
+	p.t.Helper()
+	for _, operation := range []string{"Pets-updatePet", "Pets-deletePet", "Store-deliverOrder", "Store-cancelOrder"} {
+		block := "#operations-" + operation
+		id := block + ` [data-param-name$="Id"] input`
+		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(id))
+		p.wantText(`document.querySelector('`+id+`').value`, "")
+		p.run(click(block+" .execute"), waitFor(id, `element => element.matches(".invalid")`))
+	}
+	p.wantText(`JSON.stringify(JSON.parse(document.querySelector("`+correctOperation+" "+bodyField+`").value))`, `{"name":"Rex"}`)
 }
 
 // servedDirectly runs petstore serve.
@@ -170,6 +190,7 @@ func TestPageIsAccessibleByKeyboardInABrowser(t *testing.T) {
 			p.tabTo(authorizeButton)
 			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField))
 			p.wantFocusInDialog()
+			p.wantText(`document.querySelector("`+keyField+`").labels[0].textContent`, "API key")
 			p.run(chromedp.KeyEvent(kb.Escape), waitForFocus(authorizeButton))
 
 			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField), chromedp.KeyEvent(strings.Repeat("W", len(s.Key))))
@@ -193,9 +214,13 @@ func TestPageIsAccessibleByKeyboardInABrowser(t *testing.T) {
 			p.run(chromedp.WaitEnabled(correctOperation + " " + bodyField))
 			p.tabTo(correctOperation + " " + bodyField)
 			p.run(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(`{"name":"Max"}`))
+			p.tabTo(correctOperation + " " + petField)
+			p.run(chromedp.KeyEvent("1"))
 			p.executeByKeyboard(correctOperation, "200", `"Max"`)
 			p.tabTo(removeOperation + " .opblock-summary-control")
-			p.run(chromedp.KeyEvent(kb.Enter))
+			p.run(chromedp.KeyEvent(kb.Enter), chromedp.WaitEnabled(removeOperation+" "+petField))
+			p.tabTo(removeOperation + " " + petField)
+			p.run(chromedp.KeyEvent("1"))
 			p.executeByKeyboard(removeOperation, "204", "")
 			p.wantAccessible(axe, "removed")
 			p.wantNoProblems()

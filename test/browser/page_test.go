@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"example.com/petstore/internal/test/testkit"
 )
@@ -29,7 +31,7 @@ type page struct {
 	problems []string
 }
 
-// Elements of the page. bodyField is in an operation.
+// Elements of the page. bodyField and petField are in an operation.
 const (
 	authorizeButton  = ".auth-wrapper .authorize"
 	keyField         = "dialog .auth-container input"
@@ -38,6 +40,7 @@ const (
 	correctOperation = "#operations-Pets-updatePet"
 	removeOperation  = "#operations-Pets-deletePet"
 	bodyField        = ".body-param__text"
+	petField         = `[data-param-name="petId"] input`
 )
 
 // openPage opens a URL in a new browser.
@@ -81,14 +84,38 @@ func (p *page) wantFit(width int64) {
 	}
 }
 
-// recordProblems records the errors that the console and the network panel of the browser show, except
-// error responses of the API. It also records requests to other servers.
+// wantGaps expects at least 5 pixels between buttons, fields and types that are side by side, and between a field and the
+// description above it.
+func (p *page) wantGaps() {
+	p.t.Helper()
+	touching := evaluate(p, chromedp.Evaluate[string](`(() => {
+		const box = element => {
+			const range = document.createRange();
+			range.selectNodeContents(element);
+			return element.matches(".parameter__type, p") ? range.getBoundingClientRect() : element.getBoundingClientRect();
+		};
+		const root = document.querySelector("dialog") ?? document; // a dialog covers the page
+		const found = [...root.querySelectorAll(".btn, .parameter__type, .parameters-col_description :is(input, select, p)")]
+			.map(element => [element.className + element.textContent, box(element)]).filter(([, box]) => box.width > 0);
+		return found.flatMap(([a, left]) => found.filter(([, right]) => {
+			const x = right.left - left.right, y = right.top - left.bottom;
+			return x > -5 && x < 5 && left.top < right.bottom && right.top < left.bottom ||
+				y > -5 && y < 3 && left.left < right.right && right.left < left.right && !a.includes("parameter__type");
+		}).map(([b]) => a + " | " + b)).join("; ");
+	})()`))
+	if touching != "" {
+		p.t.Errorf("these elements touch: %s", touching)
+	}
+}
+
+// recordProblems records the errors and warnings of the console, and the errors that the network panel of the browser shows,
+// except error responses of the API. It also records requests to other servers.
 func (p *page) recordProblems(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
 		p.addProblem("exception: " + e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError {
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
 			p.addProblem("console: " + string(e.Args[0].Value))
 		}
 	case *log.EventEntryAdded:
@@ -181,16 +208,17 @@ func (p *page) authorize(key, operation string) {
 	p.wantOnScreen(execute)
 }
 
-// try opens an operation and executes it. If entry has a field and a value, it first enters the value in
-// the field. It expects a status.
-func (p *page) try(operation, status string, entry ...string) {
+// try opens an operation and executes it. entries are fields, each followed by a value, which it first enters in the field.
+// It expects a status.
+func (p *page) try(operation, status string, entries ...string) {
 	p.t.Helper()
 	block := "#operations-" + operation
 	if evaluate(p, chromedp.Evaluate[bool](`document.querySelector("`+block+` .execute") === null`)) {
 		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
-	if len(entry) > 0 {
+	for entry := range slices.Chunk(entries, 2) {
 		p.enter(block+" "+entry[0], entry[1])
+		p.run(chromedp.KeyEvent(kb.Tab)) // otherwise the page has the value 350 ms later
 	}
 	p.execute(operation, status)
 }

@@ -17,11 +17,12 @@ func TestBackupHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := harness.Start(t, dir)
+	s.AddPet(t, "Rex")
 	for i := range 20 {
 		s.AddPet(t, "Rex")
 		name := fmt.Sprintf("%d.db", i)
 		stdout, stderr, code := harness.RunCommand(t, harness.CommandAfter(t.Context(), dir, "umask 000", "backup", name))
-		want := fmt.Sprintf("wrote %s: %d animals, 0 orders, 1 API keys, schema version ", name, i+1)
+		want := fmt.Sprintf("wrote %s: %d animals, 0 orders, 1 API key, schema version ", name, i+2)
 		if code != 0 || !strings.HasPrefix(stdout, want) || !strings.HasSuffix(stderr, " KiB\n") {
 			t.Fatalf("got code %d, stdout %q, stderr %q; want 0, %q and the progress", code, stdout, stderr, want)
 		}

@@ -122,13 +122,28 @@ func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
 	harness.WantSameExports(t, dir, "copy.db")
 }
 
+// SQLite needs a temporary file for a statement that inserts many rows. It looks for a folder in many places.
+func TestCopyWithoutATemporaryFolderNamesTheRemedy(t *testing.T) {
+	t.Parallel()
+	dir, disk := harness.SeededStore(t, "20000"), t.TempDir()
+	cmd := harness.CommandAfter(t.Context(), dir, `unset TMPDIR && for folder in /tmp /var/tmp; do
+		mount --bind $folder $folder && mount -o remount,bind,ro $folder; done &&
+		mount -t tmpfs none `+disk+` && cp petstore.db `+disk+` && cd /tmp`,
+		"copy", "--from", filepath.Join(disk, "petstore.db"), "--to", filepath.Join(disk, "copy.db"))
+	_, stderr, code := harness.RunCommand(t, harness.AllowMounts(t, cmd))
+	const want = ": there is no temporary folder that this user can write: set TMPDIR to one: the target is an unfinished copy; "
+	if code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+}
+
 func TestCopyBeginsAnewWhenTheDiskIsNoLongerFull(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "40000")
 	out := runOnSmallDisk(t, dir, "24m", `head -c 21000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"
 		rm filler; "$0" copy --from ../petstore.db --to copy.db && cp copy.db ..`)
 	full, rest, _ := strings.Cut(out, "\nexit 1\n")
-	if !strings.HasSuffix(full, ": database or disk is full: free some space: the target is an unfinished copy; run the same command again to "+
+	if !strings.HasSuffix(full, "the disk is full: free some space: the target is an unfinished copy; run the same command again to "+
 		"begin anew") {
 		t.Errorf("got the output %q, want that the disk is full", out)
 	}

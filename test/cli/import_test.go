@@ -46,10 +46,10 @@ func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
 	for args, hint := range map[string]string{"": "run the same command again", "--again": "run the command again without --again"} {
 		dir := harness.NewStore(t)
 		harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,x\nTom,8\n")
-		stderr, code := runBlocked(t, dir, "import pets.csv --rejects rejects.ndjson "+args, "rejects.ndjson", func(*os.Process) {
-			harness.WriteFile(t, dir, "rejects.ndjson", "other")
+		stderr, code := runBlocked(t, dir, "import pets.csv --rejects rejects.csv "+args, "rejects.csv", func(*os.Process) {
+			harness.WriteFile(t, dir, "rejects.csv", "other")
 		})
-		want := "rejects.ndjson exists already: name another file, or move it away: the import is complete, but rejects.ndjson was not written; " +
+		want := "rejects.csv exists already: name another file, or move it away: the import is complete, but rejects.csv was not written; " +
 			hint + " to write it\n"
 		if code != 1 || !strings.HasSuffix(stderr, want) {
 			t.Errorf("%q: got code %d, stderr %q; want 1 and %q", args, code, stderr, want)
@@ -65,7 +65,7 @@ func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
 	const rows = 60_000
 	dir := harness.NewStore(t)
 	writeRows(t, dir, "pets.csv", rows)
-	cmd := harness.Command(t.Context(), dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
+	cmd := harness.Command(t.Context(), dir, "import", "pets.csv", "--rejects", "rejects.csv")
 	stderr, ended := harness.StartUntil(t, cmd, "animals are imported",
 		func(string) bool { return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") > 0 })
 	_ = cmd.Process.Signal(syscall.SIGINT)
@@ -80,8 +80,8 @@ func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
 	if stored := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); found[1] != fmt.Sprint(stored) || stored == rows {
 		t.Errorf("got %d animals in the store, want the %s that it reported", stored, found[1])
 	}
-	if found := modes(t, dir); hasPartial(found, "rejects.ndjson") {
-		t.Errorf("got the files %v, want no part of rejects.ndjson", found)
+	if found := modes(t, dir); hasPartial(found, "rejects.csv") {
+		t.Errorf("got the files %v, want no part of rejects.csv", found)
 	}
 	harness.MustRun(t, dir, "import", "pets.csv", "--again")
 	wantRows(t, dir, rows)

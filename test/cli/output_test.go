@@ -41,7 +41,7 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 		},
 	} {
 		for reason, stdout := range map[string]*os.File{"broken pipe": harness.BrokenPipe(t), "no space left on device": full} {
-			cmd := harness.Command(t.Context(), t.TempDir(), strings.Fields(args)...)
+			cmd := harness.Command(t.Context(), harness.NewStore(t), strings.Fields(args)...)
 			cmd.Stdout = stdout
 			_, stderr, code := harness.RunCommand(t, cmd)
 			text := want.before + "write /dev/stdout: " + reason + want.after
@@ -79,8 +79,8 @@ func TestCommandSaysThatItDidItsWorkIfItsOutputFails(t *testing.T) {
 		{"restore monday.db", "restored " + harness.StorePath(dir) + " from monday.db: 12 animals, "},
 		{"copy --to copy.db", "copied "},
 		{"export pets.csv", "exported 12 animals in "},
-		{"import more.csv", "added 1 animals in "},
-		{"import more.csv --dry-run", "checked 1 animals, and stored nothing"},
+		{"import more.csv", "added 1 animal in "},
+		{"import more.csv --dry-run", "checked 1 animal, and stored nothing"},
 	} {
 		cmd := harness.Command(t.Context(), dir, strings.Fields(test.args)...)
 		cmd.Stdout = harness.BrokenPipe(t) // other commands exit silently on this error

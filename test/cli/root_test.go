@@ -37,6 +37,9 @@ var invalidCommandLines = map[string]string{
 	"keys rotate petstore_secret":                        "the ID of an API key must be a number that petstore keys list shows",
 	"keys rotate 7 --overlap -1h":                        `invalid argument "-1h" for "--overlap" flag: must be from 0s to 3650d`,
 	"keys revoke 7 8":                                    "petstore keys revoke accepts one argument, not 2: quote one that contains spaces",
+	"keys edit 7":                                        "add --name, --scope or --read-only",
+	"keys edit --name n":                                 "name the ID of an API key, which petstore keys list shows",
+	"keys edit 7 --scope pets:read --read-only":          "add either --scope or --read-only",
 	"keys revoke 0x7":                                    "the ID of an API key must be a number that petstore keys list shows",
 	"migrate upp --set log.level=info":                   `unknown command "upp" for "petstore migrate"; did you mean up?`,
 	"serve --port 1":                                     "unknown flag: --port",
@@ -56,6 +59,8 @@ var invalidCommandLines = map[string]string{
 	"seed --count -1":                      `invalid argument "-1" for "--count" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
 	"backup":                               "name the FILE to write, or with --keep the FOLDER",
 	"backup a.db b.db":                     "petstore backup accepts one argument, not 2: quote one that contains spaces",
+	"backup -":                             "a backup is verified as a file, and cannot be written to standard output: name a FILE, then read that",
+	"copy --to -":                          "a store is a file or a database: --to cannot be standard input or output",
 	"backup --keep 0 .":                    `invalid argument "0" for "--keep" flag: must be a number of at least 1`,
 	"restore":                              "name the FILE to restore",
 	"export pets.txt":                      "the format of pets.txt is not known: add --format ndjson or --format csv",
@@ -75,6 +80,12 @@ var invalidCommandLines = map[string]string{
 	"import -":                             "the format of standard input is not known: add --format ndjson or --format csv",
 	"import none.csv --format xml":         `invalid argument "xml" for "--format" flag: must be ndjson or csv`,
 	"import none.csv --rejects -":          `invalid argument "-" for "--rejects" flag: must be the name of a new file`,
+	"import a.csv --rejects r.ndjson":      "--rejects writes the format of the input: name a file with the extension .csv",
+	"import pets.xlsx":                     "pets.xlsx is the name of a workbook: use a CSV file, which spreadsheets can save and open",
+	"import a.csv --column name":           `invalid argument "name" for "--column" flag: must be COLUMN=TITLE, such as categoryId=Art`,
+	"import a.ndjson --column name=Name":   "--column is for CSV: add --format csv, or name a FILE.csv",
+	"import a.csv --add":                   "--add is for --update: without it, all animals of the file are added",
+	"import a.csv --update --again":        "add either --again or --update",
 	"import a.csv b.csv":                   "petstore import accepts one argument, not 2: quote one that contains spaces",
 	"copy":                                 "add --from or --to: the other store is that of the settings",
 	"copy --to a.db --to-file b":           "add either --to or --to-file",
@@ -83,6 +94,8 @@ var invalidCommandLines = map[string]string{
 	"copy --from postgress://u:secret@h/d": "the DSN of --from " + notDSN,
 	"copy a.db":                            "petstore copy takes no arguments",
 	"copy --to-file postgres://u:secret@h": "--to-file: " + hasDSN,
+	"import a.csv --column Art=categoryId": `invalid argument "Art=categoryId" for "--column" flag: the COLUMN must be ` +
+		"id or name or categoryId or status",
 
 	"serve --set " + misplaced:            "the configuration is not valid:\n  (hidden) (command line): no such setting; petstore config lists all",
 	misplaced:                             hasDSN,
@@ -115,13 +128,22 @@ var impossibleCommands = map[string]string{
 		"migrate up",
 	"serve --set database.migrate=false": noStore,
 	"keys list":                          noStore,
+	"keys edit 1 --name n":               noStore,
 	"keys rotate 1":                      noStore,
 	"keys revoke 1":                      noStore,
 
-	"keys create --name n --set database.migrate=false": noStore,
+	"keys create --name n": noStore,
+	"import shop.csv":      noStore,
 
-	"keys rotate 7 --set " + shop: "there is no API key with the id 7",
-	"keys revoke 7 --set " + shop: "there is no API key with the id 7",
+	"keys edit 7 --name n --set " + shop: "there is no API key with the id 7",
+	"keys rotate 7 --set " + shop:        "there is no API key with the id 7",
+	"keys revoke 7 --set " + shop:        "there is no API key with the id 7",
+	// Changes can be exported only if the service records them.
+	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
+		"set changes.enabled and start the service: changes.ndjson was not written",
+
+	"backup . --set " + shop:              ". is a folder: name a new file in it, or add --keep N to keep the latest N backups there",
+	"export . --format csv --set " + shop: ". is a folder: name a new file in it",
 
 	"import none.csv":                 "there is no file none.csv: correct the path",
 	"import . --format csv":           ". is a folder: name a file",
@@ -150,12 +172,16 @@ func TestRejectedCommandSaysWhyAndCreatesNothing(t *testing.T) {
 	harness.MustRun(t, dir, "migrate", "up", "--set", shop)
 	harness.WriteFile(t, dir, "shop.yaml", "log: {level: warn}\n")
 	harness.WriteFile(t, dir, "empty", "\n")
+	harness.WriteFile(t, dir, "shop.csv", "name,categoryId\nRex,7\n")
 	harness.WriteFile(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
 	testkit.Check(t, os.Symlink("shop.db", filepath.Join(dir, "link.db")))
 	before := modes(t, dir)
 	for wantCode, commands := range map[int]map[string]string{2: invalidCommandLines, 1: impossibleCommands} {
 		for args, want := range commands {
 			want = "petstore: " + strings.ReplaceAll(want, "DIR", dir) + "\n"
+			if args == "import shop.csv" { // the file is checked before the store is opened
+				want = "22 of 22 bytes checked\n" + want
+			}
 			if stdout, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != wantCode || stdout != "" || stderr != want {
 				t.Errorf("%s: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, wantCode, want)
 			}

@@ -158,7 +158,7 @@ func TestImportContinuesWhenTheDiskIsNoLongerFull(t *testing.T) {
 	const rows = 60_000
 	dir := t.TempDir()
 	writeRows(t, dir, "pets.csv", rows)
-	out := runOnSmallDisk(t, dir, "16m", `head -c 15000000 /dev/zero > filler; "$0" import ../pets.csv; echo "exit $?"
+	out := runOnSmallDisk(t, dir, "16m", `"$0" migrate up; head -c 15000000 /dev/zero > filler; "$0" import ../pets.csv; echo "exit $?"
 		rm filler; "$0" import ../pets.csv && cp petstore.db ..`)
 	full, rest, _ := strings.Cut(out, "\nexit 1\n")
 	lines := strings.Split(full, "\n")
@@ -182,7 +182,8 @@ func TestCommandOnAFullDiskNamesTheRemedy(t *testing.T) {
 		"seed --count 99999":   full + ": added ",
 	} {
 		out := runOnSmallDisk(t, t.TempDir(), "4m",
-			`"$0" keys create --name n >key && { cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
+			`"$0" migrate up >key && "$0" keys create --name n >key &&
+			{ cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
 		if !strings.Contains("\n"+out, "\n"+want) || !strings.HasSuffix(out, "\nexit 1\n") {
 			t.Errorf("%s: got the output %q, want %q and exit 1", args, out, want)
 		}
@@ -211,7 +212,7 @@ func TestCopyThatIsTooLargeIsNamed(t *testing.T) {
 		"restore petstore.db --set database.dsn=new.db": "new.db.restored.partial",
 	} {
 		cmd := harness.Command(t.Context(), dir)
-		cmd.Args, cmd.Path = []string{"sh", "-c", `ulimit -f 400; "$0" ` + command + `; ls`, cmd.Path}, "/bin/sh"
+		cmd.Args, cmd.Path = []string{"sh", "-c", `ulimit -f 400; "$0" ` + command + `; rm -f petstore.db.backup-failed; ls`, cmd.Path}, "/bin/sh"
 		out, err := cmd.CombinedOutput()
 		want := "petstore: write ./" + file +
 			": the file would exceed the limit of its size: raise the limit (ulimit -f), or name a file on another file system\npetstore.db\n"

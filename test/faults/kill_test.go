@@ -122,7 +122,7 @@ func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 // TestSignalsInEachPhaseLoseNoAcknowledgedWrite sends one or two signals while the server starts, creates and
 // migrates its store, serves, or drains. The store stays intact, and no acknowledged write is lost.
 func TestSignalsInEachPhaseLoseNoAcknowledgedWrite(t *testing.T) {
-	signals := slices.DeleteFunc([]os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGKILL}, signal.Ignored) // nohup ignores some
+	signals := slices.DeleteFunc([]os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGKILL}, signal.Ignored) // nohup ignores some
 
 	t.Run("start and migration", func(t *testing.T) {
 		t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"example.com/petstore/config"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
@@ -31,13 +32,27 @@ func TestAlertingRulesFireAsTheirUnitTestsExpect(t *testing.T) {
 	}
 }
 
+// TestPrometheusAndTheAdminListenerHaveDifferentPorts also expects that the example of alerts.yaml scrapes the default
+// listener.
+func TestPrometheusAndTheAdminListenerHaveDifferentPorts(t *testing.T) {
+	t.Parallel()
+	settings, err := config.Load(config.Options{File: "../../config/petstore.example.yaml"})
+	testkit.Check(t, err)
+	const prometheus = ":9090" // the default of its --web.listen-address
+	target := fmt.Sprintf("targets: [%q]", settings.Admin.Address)
+	if strings.HasSuffix(settings.Admin.Address, prometheus) || !strings.Contains(harness.ReadFile(t, "../../docs/deploy/alerts.yaml"), target) {
+		t.Errorf("got admin.address %s, want another port than %s, and %s in alerts.yaml", settings.Admin.Address, prometheus, target)
+	}
+}
+
 // TestDashboardAndAlertsFindDataOfRunningServer lets Prometheus scrape a server that clients use.
 // Prometheus evaluates the queries of the dashboard and the alerting rules.
 func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	harness.PrintedKey(t, dir, "create", "--name", "till-1", "--expires", "3d")
-	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s")
+	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s",
+		"--set", "changes.enabled=true")
 	s.Key = harness.PrintedKey(t, dir, "create", "--name", "till-2")
 	p := startPrometheus(t, s.AdminURL(t))
 	ctx, stop := context.WithCancel(t.Context())
@@ -95,13 +110,13 @@ func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
 	}
 }
 
-// dashboardQueries returns the queries of docs/grafana.json.
+// dashboardQueries returns the queries of docs/deploy/grafana.json.
 func dashboardQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	testkit.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard))
+	testkit.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/grafana.json")), &dashboard))
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries = append(queries, target.Expr)
@@ -128,10 +143,11 @@ func alertRules(t *testing.T) (rules []alertRule) {
 	return rules
 }
 
-func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
+func TestEveryAlertHasSeverityRemedyRunbookAndUnitTest(t *testing.T) {
 	t.Parallel()
 	tests := harness.ReadFile(t, "testdata/alerts.test.yaml")
-	var kinds []string // the kinds of store errors
+	var kinds []string    // the kinds of store errors
+	var runbooks []string // the headings of docs/runbooks.md
 	for _, rule := range alertRules(t) {
 		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels["severity"]) {
 			t.Errorf("%s has the severity %q", rule.Alert, rule.Labels["severity"])
@@ -139,12 +155,19 @@ func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
 		if rule.Annotations["summary"] == "" || rule.Annotations["remedy"] == "" {
 			t.Errorf("%s has no summary or no remedy", rule.Alert)
 		}
+		runbooks = append(runbooks, "## "+rule.Alert)
+		if _, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "/docs/runbooks.md#"); anchor != strings.ToLower(rule.Alert) {
+			t.Errorf("%s has the runbook_url %s", rule.Alert, rule.Annotations["runbook_url"])
+		}
 		if !strings.Contains(tests, `alertname="`+rule.Alert+`", alertstate="firing"`) {
 			t.Errorf("no unit test expects %s to fire", rule.Alert)
 		}
 		for _, matcher := range regexp.MustCompile(`kind=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
 			kinds = append(kinds, strings.Split(matcher[1], "|")...)
 		}
+	}
+	if diff := cmp.Diff(runbooks, regexp.MustCompile(`(?m)^## .*$`).FindAllString(harness.ReadFile(t, "../../docs/runbooks.md"), -1)); diff != "" {
+		t.Errorf("headings of the runbooks (-want +got):\n%s", diff)
 	}
 	var want []string
 	for _, failure := range engine.Failures() {

@@ -42,7 +42,7 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	admin := s.AdminURL(t)
 	url := admin + "/log/level"
 	documented := regexp.MustCompile(`(?m)^curl .*/log/level.*$`).FindAllString(harness.ReadFile(t, "../../docs/operations.md"), -1)
-	output := harness.Shell(t, t.TempDir(), strings.ReplaceAll(strings.Join(documented, "\n"), "http://127.0.0.1:9090", admin))
+	output := harness.Shell(t, t.TempDir(), strings.ReplaceAll(strings.Join(documented, "\n"), "http://127.0.0.1:8081", admin))
 	if want := `{"level":"info"}` + "\n" + `{"level":"debug"}` + "\n"; output != want {
 		t.Errorf("the commands of docs/operations.md print %q, want %q", output, want)
 	}
@@ -80,13 +80,13 @@ func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	for address, hosts := range map[string]map[string]int{
 		"127.0.0.1:0": {
-			"": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "10.1.2.3:9090": 200, "[::1]:9090": 200, "[::1]": 200, "[fe80::1%25eth0]:9090": 200,
-			"localhost": 200, "LocalHost:9090": 200,
-			"rebind.example": 421, "rebind.example:9090": 421, "localhost.example": 421, "127.0.0.1.example": 421, "0x7f000001": 421, ":9090": 421,
+			"": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "10.1.2.3:8081": 200, "[::1]:8081": 200, "[::1]": 200, "[fe80::1%25eth0]:8081": 200,
+			"localhost": 200, "LocalHost:8081": 200,
+			"rebind.example": 421, "rebind.example:8081": 421, "localhost.example": 421, "127.0.0.1.example": 421, "0x7f000001": 421, ":8081": 421,
 		},
 		"localhost:0": {"localhost": 200, "127.0.0.1": 200, "rebind.example": 421},
-		":0":          {"127.0.0.1": 200, "localhost": 200, "petstore:9090": 200, "petstore.shop.svc.cluster.local": 200},
-		"0.0.0.0:0":   {"petstore:9090": 200},
+		":0":          {"127.0.0.1": 200, "localhost": 200, "petstore:8081": 200, "petstore.shop.svc.cluster.local": 200},
+		"0.0.0.0:0":   {"petstore:8081": 200},
 	} {
 		admin := harness.Start(t, t.TempDir(), "--set", "admin.address="+address).AdminURL(t)
 		for host, want := range hosts {

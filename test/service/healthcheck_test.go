@@ -20,6 +20,8 @@ func TestHealthcheckSaysWhetherTheServiceIsReady(t *testing.T) {
 	plain := harness.Start(t, dir)
 	secure := harness.Start(t, dir, append(tlsFlags, "--set", "database.dsn=secure.db")...)
 	_, port, _ := net.SplitHostPort(plain.Address())
+	v6 := harness.Start(t, dir, "--set", "server.address=[::1]:0")
+	_, v6Port, _ := net.SplitHostPort(v6.Address())
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	testkit.Check(t, err)
 	defer silent.Close()
@@ -34,6 +36,7 @@ func TestHealthcheckSaysWhetherTheServiceIsReady(t *testing.T) {
 		{plain.Address(), nil, ""},
 		{":" + port, nil, ""},
 		{"0.0.0.0:" + port, nil, ""},
+		{":" + v6Port, nil, ""}, // as on a machine without 127.0.0.1
 		{secure.Address(), tlsFlags, ""},
 		{secure.Address(), nil, "400 Bad Request"},
 		{unused, nil, "dial tcp " + unused + ": connect: connection refused"},

@@ -1,8 +1,11 @@
 package service
 
 import (
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -49,4 +52,34 @@ func TestSystemdIsNotified(t *testing.T) {
 		}
 	}
 	s.WantExitOK(t)
+}
+
+// TestServiceUsesTheSocketOfSystemd does what systemd does for petstore.socket. The socket outlives the service.
+func TestServiceUsesTheSocketOfSystemd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	testkit.Check(t, err)
+	defer func() { _ = listener.Close() }()
+	socket, err := listener.File()
+	testkit.Check(t, err)
+	defer socket.Close()
+	command := func(sockets ...*os.File) *exec.Cmd {
+		cmd := harness.CommandAfter(t.Context(), dir, fmt.Sprintf("export LISTEN_PID=$$ LISTEN_FDS=%d", len(sockets)), "serve", "--first-key",
+			"--set", "server.address=192.0.2.1:8080") // no address of this machine
+		cmd.ExtraFiles = sockets // from the descriptor 3 on
+		return cmd
+	}
+	for range 2 {
+		s := harness.StartCommand(t, command(socket))
+		if s.Address() != listener.Addr().String() {
+			t.Errorf("got the address %s, want that of the socket, %s", s.Address(), listener.Addr())
+		}
+		s.WantStatus(t, "/readyz", http.StatusOK)
+		s.Stop(t)
+	}
+	const want = "petstore: systemd has passed something else than one listening socket: leave one ListenStream= in the socket unit\n"
+	if _, stderr, code := harness.RunCommand(t, command(socket, socket)); code != 1 || stderr != want {
+		t.Errorf("two sockets: got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -153,6 +154,61 @@ func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
 	})
 	if diff := cmp.Diff(map[string]time.Duration{"3": 36 * time.Hour, "6": 90 * 24 * time.Hour}, got); diff != "" {
 		t.Errorf("times by key id (-want +got):\n%s", diff)
+	}
+}
+
+// The backups are made by other processes. An animal has no status, and one is available.
+func TestMetricsDescribeTheStoreAndItsBackups(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0")
+	admin := s.AdminURL(t)
+	metric := func(series string) float64 {
+		t.Helper()
+		_, text := harness.Get(t, admin+"/metrics")
+		sample := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindStringSubmatch(text)
+		if sample == nil {
+			t.Fatalf("got no %s in the metrics %s", series, text)
+		}
+		value, err := strconv.ParseFloat(sample[1], 64)
+		testkit.Check(t, err)
+		return value
+	}
+	const succeeded, failed = `petstore_backup_timestamp_seconds{result="succeeded"}`, `petstore_backup_timestamp_seconds{result="failed"}`
+	if metric(succeeded) != 0 || metric(failed) != 0 {
+		t.Error("got the time of a backup, want 0 before the first one")
+	}
+	before := float64(time.Now().UnixMilli()) / 1000
+	harness.MustRun(t, dir, "backup", "monday.db")
+	if at := metric(succeeded); at < before || at > before+3600 || metric(failed) != 0 {
+		t.Errorf("got the times %f of a backup that succeeded and %f of one that failed, want one now, and 0", at, metric(failed))
+	}
+	if _, stderr, code := harness.RunCommand(t, harness.CommandAfter(t.Context(), dir, "ulimit -f 1", "backup", "tuesday.db")); code != 1 {
+		t.Errorf("a backup of a file that may not be so large: got code %d, %s, want 1", code, stderr)
+	}
+	if at := metric(failed); at < metric(succeeded) {
+		t.Errorf("got the time %f of a backup that failed, want it after %f", at, metric(succeeded))
+	}
+
+	s.AddPet(t, "Rex")
+	if status, body, err := s.Post(t.Context(), `{"name":"Tom","categoryId":1,"status":"available"}`); err != nil || status != http.StatusCreated {
+		t.Fatal(status, body, err)
+	}
+	for status, want := range map[string]float64{"none": 1, "available": 1, "pending": 0, "sold": 0} {
+		if got := metric(`petstore_pets{status="` + status + `"}`); got != want {
+			t.Errorf("got %f animals with the status %s, want %f", got, status, want)
+		}
+	}
+	store, err := os.Stat(harness.StorePath(dir))
+	testkit.Check(t, err)
+	if got := metric(`petstore_file_bytes{file="store"}`); got != float64(store.Size()) || metric(`petstore_file_bytes{file="wal"}`) == 0 {
+		t.Errorf("got %f bytes, want %d, and a WAL that is not empty", got, store.Size())
+	}
+	if free, size := metric("petstore_disk_free_bytes"), metric("petstore_disk_size_bytes"); free <= 0 || free > size {
+		t.Errorf("got %f free bytes of %f", free, size)
+	}
+	if got := metric(`petstore_build_info{commit="test",version="v0.0.0-test"}`); got != 1 {
+		t.Errorf("got the build %f, want 1", got)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // LimitConnections returns a listener that accepts a connection only when fewer than limit connections are open. It
-// differs from netutil.LimitListener in that its connections have CloseWrite.
+// differs from netutil.LimitListener in that its connections have CloseWrite: without it, net/http resets a connection
+// after a response such as 431, and the client may lose the response.
 func LimitConnections(listener net.Listener, limit int) net.Listener {
 	closed := make(chan struct{})
 	return &limitListener{listener, make(chan struct{}, limit), closed, sync.OnceFunc(func() { close(closed) })}

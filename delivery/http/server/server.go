@@ -33,8 +33,11 @@ type Timeouts struct {
 }
 
 const (
-	// maxHeader is the maximum size of a request header in bytes.
+	// maxHeader is the maximum size of a request header in bytes. With HTTP/2 it is headerSlop less, and a field counts as
+	// 32 bytes more (RFC 9113, section 6.5.2).
 	maxHeader = 32 << 10
+	// headerSlop is how many bytes net/http reads beyond http.Server.MaxHeaderBytes.
+	headerSlop = 4 << 10
 	// maxStreams is the maximum number of concurrent requests on a connection of HTTP/2. RFC 9113, section 6.5.2,
 	// recommends at least 100.
 	maxStreams = 100
@@ -59,7 +62,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 	defer cancel(nil)
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if closing.Load() {
+			// A connection must not be used after a request with Transfer-Encoding and Content-Length (RFC 9112, section 6.1).
+			// net/http removes the Content-Length, so every request with a Transfer-Encoding counts as one of these.
+			if closing.Load() || r.TransferEncoding != nil {
 				w.Header().Set("Connection", "close")
 			}
 			handler.ServeHTTP(w, r)
@@ -68,7 +73,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		ReadTimeout:       t.Read,
 		WriteTimeout:      t.Write,
 		IdleTimeout:       t.Idle,
-		MaxHeaderBytes:    maxHeader,
+		MaxHeaderBytes:    maxHeader - headerSlop,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:          errorLog,
 		BaseContext:       func(net.Listener) context.Context { return base },

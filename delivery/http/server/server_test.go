@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -182,6 +184,60 @@ func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
 		t.Errorf("got %d streams, want 100", got)
 	}
 	_ = client.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// exchange sends data on a new connection. It returns the response, and whether the server closes the connection after it.
+func exchange(t *testing.T, address, data string) (status int, closed bool) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, data); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode, res.Close
+}
+
+func TestHeaderLargerThan32KiBIsRejected(t *testing.T) {
+	t.Parallel()
+	inner := listenLoopback(t)
+	stop, served := serve(t, inner, http.NotFoundHandler(), 0, zap.NewNop())
+	for size, want := range map[int]int{32 << 10: 404, 32<<10 + 1: 431, 33_000: 431} {
+		header := "GET / HTTP/1.1\r\nHost: petstore\r\nX: "
+		header += strings.Repeat("x", size-len(header)-len("\r\n\r\n")) + "\r\n\r\n"
+		if got, _ := exchange(t, inner.Addr().String(), header); got != want {
+			t.Errorf("a header of %d bytes: got %d, want %d", len(header), got, want)
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConnectionEndsAfterATransferEncoding(t *testing.T) {
+	t.Parallel()
+	inner := listenLoopback(t)
+	stop, served := serve(t, inner, http.NotFoundHandler(), 0, zap.NewNop())
+	for header, want := range map[string]bool{
+		"Content-Length: 3\r\nTransfer-Encoding: chunked": true, "Transfer-Encoding: chunked\r\nContent-Length: 5": true, "Content-Length: 5": false,
+	} {
+		data := "POST / HTTP/1.1\r\nHost: petstore\r\n" + header + "\r\n\r\n0\r\n\r\n"
+		if status, closed := exchange(t, inner.Addr().String(), data); status != 404 || closed != want {
+			t.Errorf("%q: got %d and the end of the connection: %t, want 404 and %t", header, status, closed, want)
+		}
+	}
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)

@@ -22,7 +22,11 @@ type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 // Logger, RequestTimeout and AllowedOrigins.
 func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
-	api, err := rest.New(rest.Options{Unavailable: starting, Logger: o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins})
+	api, err := rest.New(rest.Options{
+		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, // never called, because Authenticate rejects all requests
+		Authenticate: func(*gin.Context) (string, error) { return "", starting },
+		Logger:       o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func newEngine(t *testing.T, prefix string) *gin.Engine {
 	return engine
 }
 
-// get requests a path with headers such as "Accept-Encoding: gzip".
+// get requests a path with headers such as "Range: bytes=10-19".
 func get(t *testing.T, engine *gin.Engine, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	return send(t, engine, http.MethodGet, path, headers...)

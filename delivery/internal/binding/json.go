@@ -17,9 +17,8 @@ import (
 
 // JSON decodes a JSON object into a T and validates the tags of T. The fields of T must be pointers; a field is nil
 // if its member is absent. A member may be null only if its field is a pointer to a pointer: the field then points to
-// nil. Unknown members are ignored, but a member whose name differs from the name of a field only in upper and lower
-// case is a violation. name is the noun for raw in error messages. The error is an ErrInvalid (invalid_json,
-// validation_failed).
+// nil. Unknown members are ignored, but a member whose name is nearly the name of a field is a violation. name is the
+// noun for raw in error messages. The error is an ErrInvalid (invalid_json, validation_failed).
 func JSON[T any](raw []byte, name string) (T, error) { return decodeObject[T](raw, name, false) }
 
 // StrictJSON is like JSON, but rejects unknown members.
@@ -167,12 +166,15 @@ func (d *objectDecoder) UnmarshalJSONFrom(source *jsontext.Decoder) error {
 }
 
 func (d *objectDecoder) decodeMember(name string, value jsontext.Value) {
-	for _, f := range fieldsOf(d.target.Type(), "json") {
-		switch {
-		case f.name == name:
+	fields := fieldsOf(d.target.Type(), "json")
+	for _, f := range fields {
+		if f.name == name {
 			d.report(f.name, decodeValue(value, d.target.FieldByIndex(f.index)))
 			return
-		case strings.EqualFold(f.name, name):
+		}
+	}
+	for _, f := range fields {
+		if f.isNearly(name) {
 			d.report(f.name, fmt.Sprintf("must be spelt %s, not %q", f.name, name))
 			return
 		}

@@ -8,14 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"example.com/petstore/domain"
 )
 
-// Query decodes the query of a URL into a T and validates the tags of T. Each parameter may occur once. Neither a
-// parameter nor an element of a list may be empty. A missing parameter has the value in the tag default. Unknown
-// parameters are violations. The error is an ErrInvalid (invalid_parameter).
+// Query decodes the query of a URL into a T and validates the tags of T. Each parameter may occur once, unless it is a
+// list. Neither a parameter nor an element of a list may be empty. A missing parameter has the value in the tag default.
+// Unknown parameters are violations. The error is an ErrInvalid (invalid_parameter).
 func Query[T any](raw string) (query T, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -54,7 +52,7 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 			violation = domain.Violation{Field: strconv.Quote(name), Rule: "is not a parameter of this operation"}
 		}
 		for _, f := range known {
-			if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(f.name)) <= min(2, len(f.name)/2) {
+			if f.isNearly(name) {
 				violation.Rule += ": did you mean " + f.name + "?"
 			}
 		}
@@ -64,16 +62,17 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 }
 
 // decodeParameter decodes the values of a parameter into a field. The field is a string, an int64, a pointer to an
-// int64, or a slice of one of these; the elements of a slice are separated by commas. decodeParameter returns the rule
-// that the values violate, or "".
+// int64, or a slice of one of these; the elements of a slice are separated by commas, or are several values.
+// decodeParameter returns the rule that the values violate, or "".
 func decodeParameter(values []string, field reflect.Value) (rule string) {
-	if len(values) > 1 {
+	switch {
+	case field.Kind() == reflect.Slice:
+	case len(values) > 1:
 		return "must be given once"
-	}
-	if field.Kind() != reflect.Slice {
+	default:
 		return decodeText(values[0], field)
 	}
-	for text := range strings.SplitSeq(values[0], ",") {
+	for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		element := reflect.New(field.Type().Elem()).Elem()
 		if rule := decodeText(text, element); rule != "" {
 			return rule

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/go-playground/validator/v10"
 
 	"example.com/petstore/domain"
@@ -95,6 +96,16 @@ type field struct {
 	name        string // the name of the member or parameter
 	defaultText string // the value of the tag default
 	index       []int
+}
+
+// isNearly reports whether a name is the name of the field in another letter case, or mistyped: one character is wrong,
+// missing or added, in a name of 6 characters or more also two, or two characters are exchanged. More would be found in
+// a short name by chance: an animal may have an age, which is not its name.
+func (f field) isNearly(name string) bool {
+	name, known := strings.ToLower(name), strings.ToLower(f.name)
+	sorted := func(s string) []rune { return slices.Sorted(slices.Values([]rune(s))) }
+	distance := levenshtein.ComputeDistance(name, known)
+	return distance <= 1+len(known)/6 || distance == 2 && slices.Equal(sorted(name), sorted(known))
 }
 
 // fieldCache has the results of fieldsOf by type and tag, because reflection is slow.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/usecase"
 )
@@ -40,14 +41,25 @@ remove older backups of the same store from FOLDER, so that N are left. Backups 
 store contain the same number, the identity of the store. The .partial files of killed backups
 are removed after a day. Other files are not removed.
 
+An empty file beside the store has the time of the last backup, for the metrics of the service.
+
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
 		Example: `  petstore backup monday.db
   petstore backup --keep 7 /var/backups/petstore`,
-		Args: oneArg("name the FILE to write, or with --keep the FOLDER"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			err := oneArg("name the FILE to write, or with --keep the FOLDER")(cmd, args)
+			if err == nil && args[0] == stdio {
+				err = errors.New("a backup is verified as a file, and cannot be written to standard output: name a FILE, then read that")
+			}
+			return err
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keep > 0 {
 				return in.backupToFolder(cmd.Context(), args[0], keep)
+			}
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+				return fmt.Errorf("%s is a folder: name a new file in it, or add --keep N to keep the latest N backups there", args[0])
 			}
 			return in.backup(cmd.Context(), args[0])
 		},
@@ -75,6 +87,11 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 	contents, err := in.copyStore(ctx, store, file, true)
 	if err == nil {
 		err = file.publish()
+	}
+	if ctx.Err() == nil {
+		if recordErr := telemetry.RecordBackup(store, err); recordErr != nil {
+			in.report("the metrics of the service do not have this backup: %v", recordErr)
+		}
 	}
 	if err != nil {
 		return err
@@ -105,8 +122,8 @@ func (in *invocation) copyStore(ctx context.Context, path string, file *newFile,
 
 // describeStore returns a text for people about the contents of a store.
 func describeStore(c backup.Contents) string {
-	return fmt.Sprintf("%d animals, %d orders, %d API keys, schema version %d, %d bytes, verified",
-		c.Pets, c.Orders, c.Keys, c.SchemaVersion, c.Bytes)
+	return fmt.Sprintf("%s, %s, %s, schema version %d, %d bytes, verified",
+		counted(c.Pets, "animal"), counted(c.Orders, "order"), counted(c.Keys, "API key"), c.SchemaVersion, c.Bytes)
 }
 
 const backupLayout = "petstore-20060102T150405.000Z.db"

@@ -98,12 +98,12 @@ func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot
 	rows, tables := int64(0), ""
 	for _, table := range result.Tables {
 		rows += table.Rows
-		tables += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
+		tables += fmt.Sprintf("\n%s: %s, SHA-256 %x in both", table.Name, counted(table.Rows, "row"), table.SHA256)
 	}
 	if result.OtherTables != "" {
 		tables += "\nnot copied, because they are of another program: " + result.OtherTables
 	}
-	return in.printResult("copied %d rows from %s to %s in %s%s", rows, from, to, time.Since(start).Round(time.Millisecond), tables)
+	return in.printResult("copied %s from %s to %s in %s%s", counted(rows, "row"), from, to, time.Since(start).Round(time.Millisecond), tables)
 }
 
 // dsnFlags are the two flags that name a store: by its DSN, or by a file that contains the DSN.
@@ -126,6 +126,9 @@ func (f *dsnFlags) isSet() bool { return f.dsn != "" || f.file != "" }
 func (f *dsnFlags) check() (err error) {
 	if f.dsn != "" && f.file != "" {
 		return fmt.Errorf("add either --%s or --%s-file", f.name, f.name)
+	}
+	if f.dsn == stdio {
+		return fmt.Errorf("a store is a file or a database: --%s cannot be standard input or output", f.name)
 	}
 	if f.dsn == "" {
 		return nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,8 +49,10 @@ status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
 
 For Excel add --bom, otherwise it does not read UTF-8, and in some countries --delimiter ";".
 import needs neither flag. A spreadsheet runs a text that begins with =, +, - or @ (or their
-full-width forms) as a formula. Therefore such a name, also one after apostrophes, is written
-to CSV with one more apostrophe before it: the name =1+1 as '=1+1. import removes it again.
+full-width forms) as a formula. Therefore an apostrophe is written to CSV before such a name,
+and before such a part of a name after a comma, semicolon or tab, also if apostrophes or
+quotes precede the sign: '=1+1 for the name =1+1. import removes one apostrophe again.
+LibreOffice and Excel round numbers of more than 15 digits.
 
 A file gets its name when it is complete; until then it is FILE.NUMBER.partial, which is left
 if the process is killed. A file that exists is not overwritten.`,
@@ -121,15 +125,15 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 		defer created.discard()
 		out, outcome, publish = created, r.path+" was not written", created.publish
 	}
-	units := map[string]string{"pets": "animals", "orders": "orders", "changes": "changes"}[r.kind]
-	written, err := r.write(ctx, store, out, units)
+	noun := map[string]string{"pets": "animal", "orders": "order", "changes": "change"}[r.kind]
+	written, err := r.write(ctx, store, out, noun+"s")
 	if err == nil {
 		err = publish()
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, outcome)
 	}
-	result := fmt.Sprintf("exported %d %s in %s", written, units, time.Since(start).Round(time.Millisecond))
+	result := fmt.Sprintf("exported %s in %s", counted(int64(written), noun), time.Since(start).Round(time.Millisecond))
 	if r.path == stdio {
 		fmt.Fprintln(r.in.Stderr, result)
 		return nil
@@ -208,6 +212,10 @@ func formatOf(flag file.Format, path string) (file.Format, error) {
 	}
 	if format := file.FormatOf(path); format != "" {
 		return format, nil
+	}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".xlsx", ".xls", ".ods", ".numbers":
+		return "", fmt.Errorf("%s is the name of a workbook: use a CSV file, which spreadsheets can save and open", path)
 	}
 	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path))
 }

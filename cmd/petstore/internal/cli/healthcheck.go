@@ -66,10 +66,7 @@ func requestHealth(ctx context.Context, s config.Server, path string, timeout ti
 		return err
 	}
 	transport := &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			network, address := config.NetworkOf(s.Address)
-			return new(net.Dialer).DialContext(ctx, network, address) // a wildcard address dials this machine
-		},
+		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return dialService(ctx, s.Address) },
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the answer is about the service, and no secret is sent
 	}
 	defer transport.CloseIdleConnections()
@@ -87,4 +84,17 @@ func requestHealth(ctx context.Context, s config.Server, path string, timeout ti
 	var body struct{ Message string }
 	_ = json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&body) // another program may send anything
 	return errors.New(strings.TrimSuffix(response.Status+": "+body.Message, ": "))
+}
+
+// dialService connects to the service that listens on address: for a wildcard address on this machine, for :PORT by IPv4
+// or, where that fails, by IPv6.
+func dialService(ctx context.Context, address string) (net.Conn, error) {
+	network, name := config.NetworkOf(address)
+	conn, err := new(net.Dialer).DialContext(ctx, network, name)
+	if err != nil && strings.HasPrefix(name, ":") {
+		if conn, err := new(net.Dialer).DialContext(ctx, "tcp6", name); err == nil {
+			return conn, nil
+		}
+	}
+	return conn, err
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
@@ -17,14 +19,17 @@ import (
 
 // An importRun is one run of petstore import.
 type importRun struct {
-	in      *invocation
-	path    string
-	format  file.Format
-	rejects string
-	update  bool
-	again   bool
-	dryRun  bool
-	input   *os.File
+	in       *invocation
+	path     string
+	format   file.Format
+	titles   map[string]string // --column: the title of a column
+	encoding string
+	rejects  string
+	update   bool
+	add      bool
+	again    bool
+	dryRun   bool
+	input    *os.File
 
 	checked   checkedFile
 	differing int64            // with --update: the number of animals that differ from the stored ones
@@ -32,39 +37,44 @@ type importRun struct {
 }
 
 func newImport(in *invocation) *cobra.Command {
-	run := &importRun{in: in}
+	run := &importRun{in: in, titles: map[string]string{}}
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Add the animals of a file to the store, or replace those that it has",
 		Long: `Add the animals of a file, or of standard input, to the store, also while the service runs
 on the same store. With --update, replace the animals of the store that have the same ids.
 
-NDJSON is a JSON object in each line, CSV (RFC 4180) begins with a header. The members or the
-columns are name, categoryId and, optionally, status and id, in any order, and no others. In
-CSV, rows of empty cells and empty columns at the end, which spreadsheets leave, are skipped.
-The header shows whether commas, semicolons or tabs separate the columns. A name such as '=1
-loses its first apostrophe, which export writes before =, +, - and @.
+NDJSON is a JSON object in each line with the members name, categoryId and, optionally, status
+and id, and no others. CSV has a header with these columns, in any order and letter case; lines
+above it and other columns are ignored, and named on standard error. --column categoryId=Art
+reads a column that has another title. Commas, semicolons or tabs separate the columns. A name
+loses the apostrophes that export writes, see petstore export --help.
 
-The rules are those of the API. Without --update, every animal of the file is added with a new
-id; an id in the file must be a number of at least 1, and is not used.
+The rules are those of the API; in CSV, blanks around numbers and the letter case of a status do
+not matter. Without --update, every animal of the file is added with a new id; an id in the
+file must be a number of at least 1, and is not used.
 
 All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
 stored, and the error lists the first 20 of them with their lines and rules. With --rejects
-they are written to a new file instead, as NDJSON with line, rule and row, in which U+FFFD
-stands for what is not UTF-8. The other rows are added, and the exit status is 0. Then correct
-and import the rejected rows alone: importing the whole file again after a correction would
-add its valid rows once more.
+they are written to a new file instead, in the format of the input: as they were read, after a
+column or member rule, which import ignores. The other rows are added, and the exit status is
+0. Then correct the rejected rows in that file, and import it: importing the whole file again
+after a correction would add its valid rows once more.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
-A file is recognised by its content: one that was imported before adds nothing, but after any
-change it is a new file. With --again, it adds all animals of the file once more. Until that
-is complete, the file counts as not imported, and the next run continues it.
+A file is recognised by its animals: if they were imported before, it adds nothing, but after
+any change of an animal it is a new file. With --again, it adds all animals of the file once
+more. Until that is complete, the file counts as not imported, and the next run continues it.
 
 With --update, each row must have an id, and a CSV file must have all columns, as an export
 has them. A row without a status removes the status of its animal. Nothing is stored if an id
 occurs twice, if the store has no animal with an id, or if a row would change the status of an
 animal that has a placed or delivered order; the error lists the first 20 of these animals.
+
+With --update --add, rows without an id are new animals, and are added after the others are
+replaced. Then export again: in the file they still have no id, and with a further new row
+they would be added once more. A row cannot choose its id: the store assigns it.
 
 An update also undoes what was changed since the export: leave only the rows in the file that
 you have edited. Animals that are already as in the file are not written. So if the update is
@@ -72,35 +82,23 @@ interrupted or killed, run the same command again.
 
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run
-  petstore import pets.csv
-  petstore import pets.ndjson --rejects rejected.ndjson
+  petstore import pets.csv --column categoryId=Art --rejects rejected.csv
   petstore export pets.csv   # correct it, then: petstore import pets.csv --update
   gunzip --stdout pets.csv.gz | petstore import - --format csv`,
-		Args: func(cmd *cobra.Command, args []string) (err error) {
-			if err := oneArg("name the FILE to import, or - for standard input")(cmd, args); err != nil {
-				return err
-			}
-			if run.again && run.update {
-				return errors.New("add either --again or --update")
-			}
-			run.path = args[0]
-			run.format, err = formatOf(run.format, run.path)
-			return err
-		},
+		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
 			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
 				return err
 			}
 			defer run.input.Close()
-			if run.dryRun && !run.update {
-				return run.run(ctx, nil)
-			}
-			return in.withStore(ctx, run.update, func(store *repository.Store) error { return run.run(ctx, store) })
+			return run.run(ctx)
 		},
 	}
 	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)",
 		oneOf(&run.format, "ndjson", "csv"))
+	cmd.Flags().Func("column", "read a column of CSV that has another title, as `COLUMN=TITLE`, such as categoryId=Art", run.setTitle)
+	cmd.Flags().Func("encoding", "read the `ENCODING` utf-8 or windows-1252 (default utf-8)", oneOf(&run.encoding, "utf-8", "windows-1252"))
 	cmd.Flags().Func("rejects", "write the rows that violate a rule, if any, to the new `FILE`, and add the others", func(path string) error {
 		if run.rejects = path; path == "" || path == stdio {
 			return errors.New("must be the name of a new file")
@@ -108,15 +106,54 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		return nil
 	})
 	cmd.Flags().BoolVar(&run.update, "update", false, "replace the animals of the store whose ids the file has")
+	cmd.Flags().BoolVar(&run.add, "add", false, "with --update, add the animals of rows without an id")
 	cmd.Flags().BoolVar(&run.dryRun, "dry-run", false, "only check the rows; without --update, the store is not opened")
 	cmd.Flags().BoolVar(&run.again, "again", false, "add the animals of a file that was imported before once more")
 	return cmd
 }
 
+// parseArgs sets the file and its format, and checks the flags.
+func (r *importRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
+	if err := oneArg("name the FILE to import, or - for standard input")(cmd, args); err != nil {
+		return err
+	}
+	switch {
+	case r.add && !r.update:
+		return errors.New("--add is for --update: without it, all animals of the file are added")
+	case r.again && r.update && !r.add:
+		return errors.New("add either --again or --update")
+	}
+	r.path = args[0]
+	r.format, err = formatOf(r.format, r.path)
+	switch other := file.FormatOf(r.rejects); {
+	case err != nil:
+		return err
+	case r.format != file.CSV && len(r.titles) > 0:
+		return errors.New("--column is for CSV: add --format csv, or name a FILE.csv")
+	case other != "" && other != r.format:
+		return fmt.Errorf("--rejects writes the format of the input: name a file with the extension .%s", r.format)
+	}
+	return nil
+}
+
+// setTitle sets the title of a column to the value of a flag --column.
+func (r *importRun) setTitle(value string) error {
+	name, title, _ := strings.Cut(value, "=")
+	var column string
+	if err := oneOf(&column, "id", "name", "categoryId", "status")(name); err != nil {
+		return fmt.Errorf("the COLUMN %w", err)
+	}
+	if strings.TrimSpace(title) == "" {
+		return errors.New("must be COLUMN=TITLE, such as categoryId=Art")
+	}
+	r.titles[column] = title
+	return nil
+}
+
 // run checks the file. Unless it is a dry run, it then adds the animals of the file, or with --update replaces the
-// stored ones. It also writes the file of --rejects.
-func (r *importRun) run(ctx context.Context, store *repository.Store) (err error) {
-	start := time.Now()
+// stored ones. It also writes the file of --rejects. The store is opened when the file has been checked, so that a file
+// with an error creates no store.
+func (r *importRun) run(ctx context.Context) (err error) {
 	var rejects *newFile
 	if r.rejects != "" {
 		if rejects, err = createFile(r.rejects); err != nil {
@@ -124,65 +161,96 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 		}
 		defer rejects.discard()
 	}
-	err = r.check(ctx, rejects)
-	var replacer *usecase.Replacer
-	if r.update && err == nil {
-		replacer = usecase.NewReplacer(store, store.Pets(), store.Orders())
-		err = r.checkReplaced(ctx, replacer)
+	if err := r.check(ctx, rejects); err != nil || ctx.Err() != nil {
+		return interruptedOr(ctx, err, storedNothing)
 	}
-	if err != nil || ctx.Err() != nil {
-		return interruptedOr(ctx, err, "this run stored nothing")
+	done := fmt.Sprintf("checked %s, and stored nothing", counted(r.checked.pets(), "animal"))
+	if !r.dryRun || r.update {
+		err = r.in.withStore(ctx, mustExist, func(store *repository.Store) (err error) {
+			done, err = r.store(ctx, store)
+			return err
+		})
 	}
-	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
-	switch {
-	case r.dryRun && r.update:
-		done = fmt.Sprintf("checked %d animals, of which %d would be replaced, and stored nothing", r.checked.pets, r.differing)
-	case r.dryRun:
-	case r.update:
-		if err := r.replace(ctx, replacer); err != nil {
-			return err
-		}
-		complete, done = "the import is complete", fmt.Sprintf("replaced %d of %d animals in %s: the others are already as in the file",
-			replacer.Replaced(), r.checked.pets, time.Since(start).Round(time.Millisecond))
-	default:
-		importer := usecase.NewImporter(store, r.checked.digest, usecase.Now)
-		if err := r.store(ctx, importer); err != nil {
-			return err
-		}
-		complete, done = "the import is complete", r.added(importer, time.Since(start))
+	if err != nil {
+		return err
 	}
 	if r.checked.rejected > 0 {
 		if err := rejects.publish(); err != nil {
+			complete := "the import is complete"
+			if r.dryRun {
+				complete = "the check is complete"
+			}
 			return fmt.Errorf("%w: %s, but %s was not written; %s to write it", err, complete, r.rejects, r.rerun(!r.dryRun))
 		}
-		done += fmt.Sprintf("; wrote %d rejected rows to %s", r.checked.rejected, r.rejects)
-	}
-	if r.again && !r.dryRun && r.checked.pets > 0 {
-		done += "; each run with --again adds them once more"
+		done += fmt.Sprintf("; wrote %s to %s", counted(r.checked.rejected, "rejected row"), r.rejects)
 	}
 	return r.in.printResult("%s", done)
 }
 
-// replace replaces the stored animals by the animals of the file.
-func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) error {
-	progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets))
-	defer progress.stop()
-	if err := replacer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx)); err != nil {
-		outcome := fmt.Sprintf("replaced %d animals; run the same command again to continue", replacer.Replaced())
-		return interruptedOr(ctx, err, outcome)
+// storedNothing is the outcome of a run that fails before its first transaction.
+const storedNothing = "this run stored nothing"
+
+// store replaces the stored animals, and adds the new ones. It returns the result for people.
+func (r *importRun) store(ctx context.Context, store *repository.Store) (done string, err error) {
+	start := time.Now()
+	if r.update {
+		replacer := usecase.NewReplacer(store, store.Pets(), store.Orders())
+		if err := r.checkReplaced(ctx, replacer); err != nil || ctx.Err() != nil {
+			return "", interruptedOr(ctx, err, storedNothing)
+		}
+		if r.dryRun {
+			return r.wouldReplace(), nil
+		}
+		if err := r.replace(ctx, replacer); err != nil {
+			return "", err
+		}
+		done = fmt.Sprintf("replaced %d of %s in %s: the others are already as in the file",
+			replacer.Replaced(), counted(r.checked.known, "animal"), time.Since(start).Round(time.Millisecond))
+		if !r.add {
+			return done, nil
+		}
+		done += "; "
 	}
-	return nil
+	importer := usecase.NewImporter(store, r.checked.digest, usecase.Now)
+	if err := r.addNew(ctx, importer); err != nil {
+		return "", err
+	}
+	return done + r.added(importer, time.Since(start)), nil
 }
 
-// store adds the animals of the file that no earlier run has added. With --again, it adds all animals once more if an
+// wouldReplace returns the result of a dry run with --update.
+func (r *importRun) wouldReplace() string {
+	added := ""
+	if r.add {
+		added = fmt.Sprintf(" and %d are new", r.checked.unknown)
+	}
+	return fmt.Sprintf("checked %s, of which %d would be replaced%s, and stored nothing", counted(r.checked.pets(), "animal"), r.differing, added)
+}
+
+// replace replaces the stored animals by the animals of the file.
+func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) error {
+	progress := newProgress(r.in.Stderr, "animals", int(r.checked.known))
+	defer progress.stop()
+	err := replacer.Run(ctx, r.checked.known, r.valid(ctx, isKnown), progress.throttled(ctx))
+	if err == nil {
+		return nil
+	}
+	remedy := "run the same command again to continue"
+	if errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) { // since the check
+		remedy = "correct the row, then run the same command again"
+	}
+	return interruptedOr(ctx, err, fmt.Sprintf("replaced %s; %s", counted(replacer.Replaced(), "animal"), remedy))
+}
+
+// addNew adds the new animals of the file that no earlier run has added. With --again, it adds all of them once more if an
 // earlier run has added all.
-func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err error) {
+func (r *importRun) addNew(ctx context.Context, importer *usecase.Importer) (err error) {
 	r.earlier, err = importer.Start(ctx, r.again)
 	started := err == nil
 	if started && !r.earlier.Complete {
-		progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
+		progress := newProgress(r.in.Stderr, "animals", int(r.checked.unknown-r.earlier.Added))
 		defer progress.stop()
-		err = importer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx))
+		err = importer.Run(ctx, r.checked.unknown, r.valid(ctx, r.isNew), progress.throttled(ctx))
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, r.outcome(err, started, importer.Added()))
@@ -190,10 +258,10 @@ func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err 
 	return nil
 }
 
-// outcome returns a text for an error of the method store: how many animals have been added, including earlier runs, and
+// outcome returns a text for an error of addNew: how many animals have been added, including earlier runs, and
 // how to continue. started says whether the start of the import is stored.
 func (r *importRun) outcome(err error, started bool, added int64) string {
-	text := fmt.Sprintf("added %d of %d animals; ", added, r.checked.pets)
+	text := fmt.Sprintf("added %d of %s; ", added, counted(r.checked.unknown, "animal"))
 	switch {
 	case !errors.Is(err, errFileChanged):
 		return text + r.rerun(started) + " to continue"
@@ -216,14 +284,18 @@ func (r *importRun) rerun(started bool) string {
 
 // added returns the result of a complete import: how many animals were added, and by which run.
 func (r *importRun) added(importer *usecase.Importer, took time.Duration) string {
-	text := fmt.Sprintf("added %d animals in %s", r.checked.pets-r.earlier.Added, took.Round(time.Millisecond))
-	if r.earlier.Complete && r.checked.pets > 0 {
-		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", r.checked.pets)
+	text := fmt.Sprintf("added %s in %s", counted(r.checked.unknown-r.earlier.Added, "animal"), took.Round(time.Millisecond))
+	if r.earlier.Complete && r.checked.unknown > 0 {
+		return fmt.Sprintf("added 0 animals: a file with the same %s was imported before; --again adds them once more",
+			counted(r.checked.unknown, "animal"))
 	} else if r.earlier.Added > 0 {
 		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier.Added)
 	}
 	if n := importer.OtherIDs(); n > 0 {
 		text += fmt.Sprintf("; %d have another id than in the file: to correct animals instead of adding them, use --update", n)
+	}
+	if r.again && r.checked.unknown > 0 {
+		text += "; each run with --again adds them once more"
 	}
 	return text
 }

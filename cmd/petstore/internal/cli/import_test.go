@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/usecase"
 )
 
 func TestStoppedImportSaysHowToContinue(t *testing.T) {
@@ -36,10 +37,30 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 			"added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added",
 		},
 	} {
-		run := importRun{again: test.again, checked: checkedFile{pets: 9}}
+		run := importRun{again: test.again, checked: checkedFile{unknown: 9}}
 		if got := run.outcome(test.err, test.started, test.added); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test, got, test.want)
 		}
+	}
+}
+
+// While an update runs, another process removes an animal of the file.
+func TestUpdateSaysToCorrectTheRowThatItCannotReplace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.csv")
+	check(t, os.WriteFile(path, []byte("id,name,categoryId,status\n1,Rex,7,\n"), 0o600))
+	input, err := os.Open(path)
+	check(t, err)
+	defer input.Close()
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{})
+	check(t, err)
+	defer func() { testkit.Check(t, store.Close()) }()
+	run := importRun{path: path, format: file.CSV, update: true, input: input, in: &invocation{Program: Program{Stderr: io.Discard}}}
+	check(t, run.check(t.Context(), nil))
+	err = run.replace(t.Context(), usecase.NewReplacer(store, store.Pets(), store.Orders()))
+	const want = "there is no pet with the id 1: replaced 0 animals; correct the row, then run the same command again"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

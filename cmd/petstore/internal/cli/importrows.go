@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +27,7 @@ const maxListed = 20
 func openInput(ctx context.Context, path string, stdin io.Reader) (*os.File, error) {
 	input, err := await(ctx, func() (*os.File, error) { return openOrCopy(path, stdin) })
 	if err != nil && ctx.Err() != nil {
-		err = errors.New("interrupted: this run stored nothing")
+		err = errors.New("interrupted: " + storedNothing)
 	}
 	return input, err
 }
@@ -81,24 +79,26 @@ func copyToTemp(from io.Reader) (*os.File, error) {
 // A checkedFile is the result of check.
 type checkedFile struct {
 	info     fs.FileInfo     // the size and time of the file before it was read
-	digest   port.FileDigest // zero unless the whole file was read
-	pets     int64
-	rejected int
+	digest   port.FileDigest // of the animals to add
+	known    int64           // the number of animals to replace
+	unknown  int64           // the number of animals to add
+	rejected int64
 }
 
-// A rejectedRow is the JSON that the file of --rejects has for a row that violates a rule.
-type rejectedRow struct {
-	Line int64  `json:"line"`
-	Rule string `json:"rule"`
-	Row  string `json:"row"`
-}
+func (c checkedFile) pets() int64 { return c.known + c.unknown }
 
-// isRejected reports whether a row is a rejectedRow: the input is then a file that --rejects has written.
-func isRejected(row []byte) bool {
-	decoder := json.NewDecoder(bytes.NewReader(row))
-	decoder.DisallowUnknownFields()
-	var rejected rejectedRow
-	return decoder.Decode(&rejected) == nil && rejected.Line > 0 && rejected.Rule != ""
+// isNew reports whether an animal of the file is to be added.
+func (r *importRun) isNew(pet domain.Pet) bool { return !r.update || pet.ID == 0 }
+
+// isKnown reports whether an animal of the file is to be replaced.
+func isKnown(pet domain.Pet) bool { return pet.ID != 0 }
+
+// rows returns a Reader of the file. It calls report for what it ignores, unless report is nil.
+func (r *importRun) rows(in io.Reader, report func(string)) *file.Reader {
+	return file.NewReader(in, r.format, file.Options{
+		RequireID: r.update && !r.add, AllColumns: r.update, Titles: r.titles,
+		Windows1252: r.encoding == "windows-1252", Report: report,
+	})
 }
 
 // check reads the file and checks each row. It writes the rows that violate a rule to rejects. If rejects is nil,
@@ -109,11 +109,9 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 	}
 	progress := newProgress(r.in.Stderr, "bytes checked", int(r.checked.info.Size()))
 	defer progress.stop()
-	hash := sha256.New()
-	rows := file.NewReader(io.TeeReader(r.fromStart(), io.MultiWriter(hash, progress)), r.format, r.update)
+	rows := r.rows(io.TeeReader(r.fromStart(), progress), func(text string) { r.in.report("%s: %s", nameOf(r.path), text) })
 	invalid, err := r.checkRows(ctx, rows, rejects)
 	if err == nil {
-		r.checked.digest = port.FileDigest(hash.Sum(nil))
 		err = problems(invalid, r.checked.rejected, "rows violate a rule", ", or add --rejects FILE to import the others")
 	}
 	if err != nil {
@@ -121,7 +119,7 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 	}
 	last := []byte("\n")
 	_, _ = r.input.ReadAt(last, int64(progress.done)-1) // does not change last if the file is empty
-	if last[0] != '\n' {
+	if last[0] != '\n' && last[0] != '\r' {
 		r.in.report("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
 	return nil
@@ -130,40 +128,40 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 // fromStart returns a reader of the whole file.
 func (r *importRun) fromStart() io.Reader { return io.NewSectionReader(r.input, 0, math.MaxInt64) }
 
-// checkRows counts the valid and the rejected rows. It writes the rejected rows to rejects. If rejects is nil, it returns
-// the first maxListed of them as texts for an error.
-func (r *importRun) checkRows(ctx context.Context, rows file.Reader, rejects *newFile) (listed []string, err error) {
-	encoder := json.NewEncoder(rejects)
-	encoder.SetEscapeHTML(false)
-	for {
-		row, err := rows.Read()
-		if errors.Is(err, io.EOF) {
-			return listed, nil
+// checkRows counts the valid and the rejected rows, and sets the digest. It writes the rejected rows to rejects. If rejects
+// is nil, it returns the first maxListed of them as texts for an error.
+func (r *importRun) checkRows(ctx context.Context, rows *file.Reader, rejects *newFile) (listed []string, err error) {
+	hash := sha256.New()
+	added, rejected := file.NewPetWriter(hash, file.NDJSON, ','), file.NewRejects(rejects, rows)
+	for err == nil {
+		var row file.Row
+		row, err = rows.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			err = added.Flush()
+			r.checked.digest = port.FileDigest(hash.Sum(nil))
+			return listed, err
+		case err != nil:
+		case row.Rule == "" && r.isNew(row.Pet):
+			r.checked.unknown++
+			err = added.Write(row.Pet.New().WithID(0))
+		case row.Rule == "":
+			r.checked.known++
+		default:
+			r.checked.rejected++
+			if rejects != nil {
+				err = rejected.Write(row)
+			} else if len(listed) < maxListed {
+				listed = append(listed, fmt.Sprintf("line %d: %s", row.Line, row.Rule))
+			}
 		}
-		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return nil, err
-		}
-		if row.Rule == "" {
-			r.checked.pets++
-			continue
-		}
-		if r.checked.rejected++; r.checked.rejected == 1 && isRejected(row.Text) {
-			return nil, fmt.Errorf("line %d: this row was written by --rejects: write the text of each member row to a file, "+
-				"for CSV after the header, correct it, and import that file", row.Line)
-		}
-		if rejects != nil {
-			err = encoder.Encode(rejectedRow{Line: row.Line, Rule: row.Rule, Row: string(row.Text)})
-		} else if len(listed) < maxListed {
-			listed = append(listed, fmt.Sprintf("line %d: %s", row.Line, row.Rule))
-		}
-		if err != nil {
-			return nil, err
-		}
+		err = cmp.Or(err, ctx.Err())
 	}
+	return nil, err
 }
 
 // problems returns an error for n rows or animals, or nil if listed is empty. listed has the texts of the first ones.
-func problems(listed []string, n int, what, remedy string) error {
+func problems(listed []string, n int64, what, remedy string) error {
 	switch len(listed) {
 	case 0:
 		return nil
@@ -171,7 +169,7 @@ func problems(listed []string, n int, what, remedy string) error {
 		return fmt.Errorf("%s; correct the row%s", listed[0], remedy)
 	}
 	first := ""
-	if n > len(listed) {
+	if n > int64(len(listed)) {
 		first = fmt.Sprintf(", the first %d are", len(listed))
 	}
 	return fmt.Errorf("%d %s%s:\n%s\ncorrect them%s", n, what, first, strings.Join(listed, "\n"), remedy)
@@ -180,9 +178,9 @@ func problems(listed []string, n int, what, remedy string) error {
 // checkReplaced checks that the animals of the file can replace the stored animals. Its error lists
 // the animals that cannot.
 func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replacer) error {
-	n := 0
+	var n int64
 	var listed []string
-	differing, err := replacer.Check(ctx, r.checked.pets, r.valid(ctx), func(refusal error) {
+	differing, err := replacer.Check(ctx, r.checked.known, r.valid(ctx, isKnown), func(refusal error) {
 		if n++; n <= maxListed {
 			listed = append(listed, refusal.Error())
 		}
@@ -197,14 +195,15 @@ func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replace
 
 var errFileChanged = errors.New("the file changed while it was imported")
 
-// valid returns a Source of the animals in the valid rows of the file. The Source returns errFileChanged if the file has
-// fewer than n further animals, or if its size or modification time has changed since before the check.
-func (r *importRun) valid(ctx context.Context) usecase.Source {
-	rows := file.NewReader(r.fromStart(), r.format, r.update)
+// valid returns a Source of those animals in the valid rows of the file for which selects returns true. The Source returns
+// errFileChanged if the file has fewer than n further animals, or if its size or modification time has changed since before
+// the check.
+func (r *importRun) valid(ctx context.Context, selects func(domain.Pet) bool) usecase.Source {
+	rows := r.rows(r.fromStart(), nil)
 	return func(n int) (pets []domain.Pet, err error) {
 		for len(pets) < n && err == nil {
 			var row file.Row
-			if row, err = rows.Read(); err == nil && row.Rule == "" {
+			if row, err = rows.Read(); err == nil && row.Rule == "" && selects(row.Pet) {
 				pets = append(pets, row.Pet)
 			}
 			err = cmp.Or(ctx.Err(), err)

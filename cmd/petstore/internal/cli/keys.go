@@ -22,27 +22,51 @@ import (
 func newKeys(in *invocation) *cobra.Command {
 	return withSubcommands(&cobra.Command{
 		Use:   "keys",
-		Short: "Create, list, rotate and revoke API keys",
-		Long: `Create, list, rotate and revoke API keys, also while the service runs on the same store.
-A new key works immediately, a revoked one is rejected within one second.
+		Short: "Create, list, edit, rotate and revoke API keys",
+		Long: `Create, list, edit, rotate and revoke API keys, also while the service runs on the same
+store. A new key works immediately, a revoked one is rejected within one second.
 
 A new key is shown only once, on standard output: the store contains only its hash.`,
 		Example: "  petstore keys create --name till-1",
-	}, newKeysCreate(in), newKeysList(in), newKeysRotate(in), newKeysRevoke(in))
+	}, newKeysCreate(in), newKeysList(in), newKeysEdit(in), newKeysRotate(in), newKeysRevoke(in))
 }
 
 func newKeysCreate(in *invocation) *cobra.Command {
 	var name string
 	var lifetime time.Duration
+	var flags scopeFlags
 	var scopes apikey.Scopes
-	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
 		Short: "Create an API key and print it",
 		Long: `Create an API key and print it on standard output. It is shown only once. Standard error has
 its id.
 
-With --scope the key may do only what its scopes allow; other requests get 403:
+` + scopesHelp,
+		Example: `  petstore keys create --name till-1
+  petstore keys create --name auditor --expires 90d
+  petstore keys create --name public-page --scope pets:read
+  petstore keys create --name copy --read-only`,
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			scopes, err = flags.value()
+			return cmp.Or(err, noArgs(cmd, args))
+		},
+		PreRunE: in.checkKeyOutput,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
+				secret, err := keys.Create(cmd.Context(), name, lifetime, scopes)
+				return in.printKey(cmd.Context(), keys, 0, secret, err)
+			})
+		},
+	}
+	addNameFlag(cmd, &name)
+	cmd.Flags().Func("expires", "let the key expire after `DURATION`, such as 90d or 36h (default: never)", durationFlag(&lifetime, time.Second))
+	flags.add(cmd, " (default: everything)")
+	_ = cmd.MarkFlagRequired("name") // fails only for an unknown flag
+	return cmd
+}
+
+const scopesHelp = `With --scope the key may do only what its scopes allow; other requests get 403:
 
   pets:read      list, get and count animals
   pets:write     add, correct and remove animals
@@ -50,47 +74,48 @@ With --scope the key may do only what its scopes allow; other requests get 403:
   orders:write   place, deliver and cancel orders, which changes the status of their animals
   changes:read   follow the changes of animals and orders
 
---read-only is --scope pets:read,orders:read,changes:read.`,
-		Example: `  petstore keys create --name till-1
-  petstore keys create --name auditor --expires 90d
-  petstore keys create --name public-page --scope pets:read
-  petstore keys create --name copy --read-only`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if readOnly && scopes != "" {
-				return errors.New("add either --scope or --read-only")
-			}
-			return noArgs(cmd, args)
-		},
-		PreRunE: in.checkKeyOutput,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), mayCreate, func(keys *usecase.Keys) error {
-				if readOnly {
-					scopes = apikey.ReadOnly
-				}
-				secret, err := keys.Create(cmd.Context(), name, lifetime, scopes)
-				return in.printKey(cmd.Context(), keys, 0, secret, err)
-			})
-		},
-	}
+--read-only is --scope pets:read,orders:read,changes:read.`
+
+// addNameFlag adds the flag --name, which sets name.
+func addNameFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().Func("name", "set the `NAME` of the key, which says who uses it", func(text string) error {
-		if name = text; !apikey.ValidName(name) {
+		if *name = text; !apikey.ValidName(text) {
 			return errors.New(apikey.NameRule)
 		}
 		return nil
 	})
-	cmd.Flags().Func("expires", "let the key expire after `DURATION`, such as 90d or 36h (default: never)", durationFlag(&lifetime, time.Second))
-	cmd.Flags().Func("scope", "let the key do only what these `SCOPES` allow, separated by commas (default: everything)", func(text string) error {
-		if scopes != "" { // set by an earlier --scope
-			text = string(scopes) + "," + text
+}
+
+// scopeFlags are the flags --scope, which may be repeated, and --read-only.
+type scopeFlags struct {
+	scopes   apikey.Scopes // of --scope
+	readOnly bool
+}
+
+// add adds the flags to cmd. byDefault says what the key may do without them.
+func (f *scopeFlags) add(cmd *cobra.Command, byDefault string) {
+	cmd.Flags().Func("scope", "let the key do only what these `SCOPES` allow, separated by commas"+byDefault, func(text string) error {
+		added := apikey.Scopes(text)
+		if f.scopes != "" { // set by an earlier --scope
+			added = f.scopes + "," + added
 		}
-		if scopes = apikey.Scopes(text); text == "" || scopes.Validate() != nil {
+		if f.scopes = added; text == "" || added.Validate() != nil {
 			return errors.New(apikey.ScopesRule)
 		}
 		return nil
 	})
-	cmd.Flags().BoolVar(&readOnly, "read-only", false, "let the key only read")
-	_ = cmd.MarkFlagRequired("name") // fails only for an unknown flag
-	return cmd
+	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "let the key only read")
+}
+
+// value returns the scopes, which are empty without a flag, or an error for contradictory flags.
+func (f *scopeFlags) value() (apikey.Scopes, error) {
+	switch {
+	case !f.readOnly:
+		return f.scopes, nil
+	case f.scopes == "":
+		return apikey.ReadOnly, nil
+	}
+	return "", errors.New("add either --scope or --read-only")
 }
 
 // A keyEntry is an API key in the output of keys list. Scripts depend on its JSON names.
@@ -108,36 +133,46 @@ type keyEntry struct {
 
 func newKeysList(in *invocation) *cobra.Command {
 	var output outputFlag
+	var ended bool
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the API keys, without their secrets",
-		Example: "  petstore keys list --output json",
-		Long: `List the API keys with their id, name, last four characters, access (full, read-only or the
-scopes), times in UTC and state. The time of the revocation is in the future while both keys
-of a rotation work. The time of the last use is accurate to about a minute.
+		Example: "  petstore keys list\n  petstore keys list --all --output json",
+		Long: `List the valid API keys, with --all also the revoked and expired ones, with their id, name,
+last four characters, access (full, read-only or the scopes), times in UTC and state. The time
+of the revocation is in the future while both keys of a rotation work. The time of the last
+use is accurate to about a minute.
+
+A key that was revoked is never removed from the store: it says whose key it was, and keeps
+the key revoked after a backup is restored.
 
 With --output json it prints an array of objects with the members id, name, lastFour,
 scopes, createdAt, expiresAt, revokedAt, lastUsedAt and state. scopes is an array, or null for
 a key that may do everything. A time may be null, state is active, expired or revoked.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
 				all, err := keys.List(cmd.Context())
 				if err != nil {
 					return err
 				}
-				list := make([]keyEntry, len(all))
-				for i, k := range all {
-					list[i] = keyEntry{
-						ID: k.ID, Name: k.Name, LastFour: k.LastFour, Scopes: k.Scopes.List(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
-						RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: k.State(usecase.Now()),
+				list := []keyEntry{}
+				for _, k := range all {
+					state := k.State(usecase.Now())
+					if state != apikey.Active && !ended {
+						continue
 					}
+					list = append(list, keyEntry{
+						ID: k.ID, Name: k.Name, LastFour: k.LastFour, Scopes: k.Scopes.List(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+						RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: state,
+					})
 				}
 				return output.write(in.Stdout, list, func(table io.Writer) { writeKeys(table, list) })
 			})
 		},
 	}
 	output.add(cmd)
+	cmd.Flags().BoolVar(&ended, "all", false, "list also revoked and expired keys")
 	return cmd
 }
 
@@ -159,6 +194,41 @@ func formatTime(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
+func newKeysEdit(in *invocation) *cobra.Command {
+	var id int64
+	var name string
+	var flags scopeFlags
+	var scopes apikey.Scopes
+	cmd := &cobra.Command{
+		Use:   "edit ID",
+		Short: "Change the name or the scopes of an API key",
+		Long: `Change the name or the scopes of an API key, which stays the same for its client. New scopes
+hold within one second.
+
+` + scopesHelp,
+		Example: `  petstore keys edit 7 --name till-2
+  petstore keys edit 7 --scope pets:read,pets:write`,
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			scopes, err = flags.value()
+			if err == nil && name == "" && scopes == "" {
+				err = errors.New("add --name, --scope or --read-only")
+			}
+			return cmp.Or(err, keyIDArg(&id)(cmd, args))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
+				if err := keys.Edit(cmd.Context(), id, name, scopes); err != nil {
+					return err
+				}
+				return in.printResult("the API key %d is changed", id)
+			})
+		},
+	}
+	addNameFlag(cmd, &name)
+	flags.add(cmd, "")
+	return cmd
+}
+
 func newKeysRotate(in *invocation) *cobra.Command {
 	var id int64
 	overlap := 24 * time.Hour
@@ -173,7 +243,7 @@ after the overlap. Standard error says when, and the id of the new key.`,
 		Args: keyIDArg(&id), PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return in.withKeys(ctx, mustExist, func(keys *usecase.Keys) error {
+			return in.withKeys(ctx, func(keys *usecase.Keys) error {
 				secret, err := keys.Rotate(ctx, id, overlap)
 				return in.printKey(ctx, keys, id, secret, err)
 			})
@@ -191,7 +261,7 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 		Example: "  petstore keys revoke 7",
 		Args:    keyIDArg(&id),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
 				if err := keys.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
@@ -202,8 +272,8 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 }
 
 // withKeys calls fn with the API keys of the store.
-func (in *invocation) withKeys(ctx context.Context, existing bool, fn func(*usecase.Keys) error) error {
-	return in.withStore(ctx, existing, func(store *repository.Store) error {
+func (in *invocation) withKeys(ctx context.Context, fn func(*usecase.Keys) error) error {
+	return in.withStore(ctx, mustExist, func(store *repository.Store) error {
 		return fn(usecase.NewKeys(store, store.Keys(), usecase.Now))
 	})
 }

@@ -66,7 +66,10 @@ func (f *newFile) discard() {
 
 // checkUnused returns an error if there is a file at path.
 func checkUnused(path string) error {
-	if _, err := os.Lstat(path); err == nil {
+	if info, err := os.Lstat(path); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("%s is a folder: name a new file in it", path)
+		}
 		return existsError(path)
 	}
 	return nil // any other error is returned when the file is created

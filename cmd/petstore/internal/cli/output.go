@@ -73,6 +73,14 @@ func printable(text string) string {
 	})
 }
 
+// counted returns a number of things, such as "1 order" or "2 orders".
+func counted(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // checkStdout returns an error with a remedy if standard output is the null device. The Go runtime opens the null
 // device if standard output is closed.
 func (in *invocation) checkStdout(remedy string) error {
@@ -132,11 +140,17 @@ type progress struct {
 	bar         *progressbar.ProgressBar // nil unless out is a terminal
 }
 
+// isTerminal reports whether out is a terminal.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // newProgress returns a progress. If out is a terminal, it draws a bar with the rate and the remaining time. Otherwise it
 // writes lines.
 func newProgress(out io.Writer, units string, total int) *progress {
 	p := &progress{out: out, units: units, total: total}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if isTerminal(out) {
 		p.bar = progressbar.NewOptions(
 			total,
 			progressbar.OptionSetWriter(out),

@@ -21,6 +21,13 @@ func TestPrintableEscapesWhatChangesATerminal(t *testing.T) {
 	}
 }
 
+func TestNumberOfOneIsSingular(t *testing.T) {
+	t.Parallel()
+	if got := counted(0, "order") + ", " + counted(1, "order") + ", " + counted(2, "API key"); got != "0 orders, 1 order, 2 API keys" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestHintsNameTheProgramAndTheStoreAsTheyWereCalled(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -70,8 +70,8 @@ func newRoot(in *invocation) *cobra.Command {
 
 Exit status: 0 on success, 1 after an error or an interruption, 2 if the command line or
 the configuration is invalid. Errors are written to standard error, each problem of the
-configuration on its own line. SIGINT, SIGTERM and SIGHUP stop a command gracefully, a
-second signal stops it immediately.
+configuration on its own line. SIGINT, SIGTERM and, except for serve, SIGHUP stop a command
+gracefully, a second signal stops it immediately.
 
 Every command reads its settings from the file of --config, else of PETSTORE_CONFIG, else
 from petstore.yaml in the working directory, else from /etc/petstore/petstore.yaml.

@@ -54,10 +54,11 @@ func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count in
 		n := min(seedBatchSize, count-added)
 		orders, err := seeder.Add(ctx, n)
 		if err != nil {
-			return interruptedOr(ctx, err, fmt.Sprintf("added %d of %d animals", added, count))
+			return interruptedOr(ctx, err, fmt.Sprintf("added %d of %s", added, counted(int64(count), "animal")))
 		}
 		added, ordered = added+n, ordered+orders
 		committed(n)
 	}
-	return in.printResult("added %d animals and %d orders in %s", added, ordered, time.Since(start).Round(time.Millisecond))
+	animals, orders := counted(int64(added), "animal"), counted(int64(ordered), "order")
+	return in.printResult("added %s and %s in %s", animals, orders, time.Since(start).Round(time.Millisecond))
 }

@@ -2,20 +2,24 @@ package cli
 
 import (
 	"context"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"example.com/petstore"
 	"example.com/petstore/cmd/petstore/internal/serve"
+	"example.com/petstore/cmd/petstore/internal/telemetry"
 )
 
 func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API until a signal stops the process",
-		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process. No signal reloads the
-settings: restart the process. A changed TLS certificate is loaded without a restart.
+		Long: `Serve the API until SIGTERM or SIGINT stops the process. No signal reloads the settings:
+restart the process. A changed TLS certificate is loaded without a restart. SIGHUP is
+ignored, unless the log is written to a terminal, which has been closed then.
 
 During shutdown /readyz returns 503. For server.shutdown_delay new requests are still
 accepted, then running requests finish. The process exits within server.shutdown_delay
@@ -45,15 +49,21 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	if err != nil {
 		return err
 	}
+	if !isTerminal(in.Stderr) { // the rotation of a log file sends SIGHUP
+		signal.Ignore(syscall.SIGHUP)
+	}
 	e := newEngine(settings.Database)
 	version, commit := in.buildVersion()
 	options := serve.Options{
-		Program: in.command(), FirstKey: firstKey, Stdout: in.Stdout, Stderr: in.Stderr,
-		Fields: []zap.Field{zap.String("version", version), zap.String("commit", commit), zap.String("store", storeName(settings.Database, e))},
+		Program: in.command(), Version: version, Commit: commit, FirstKey: firstKey, Stdout: in.Stdout, Stderr: in.Stderr,
+		Fields: []zap.Field{zap.String("store", storeName(settings.Database, e))},
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
 			o.Store = storeOptions(settings.Database)
 			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, e, o) })
 		},
+	}
+	if settings.Database.Driver == "sqlite" {
+		options.StoreFile = telemetry.StoreFile(settings.Database.DSN)
 	}
 	if file, _ := in.configOptions().Find(); file != "" {
 		options.Fields = append(options.Fields, zap.String("settings_file", absolutePath(file)))

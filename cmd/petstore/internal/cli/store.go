@@ -65,7 +65,7 @@ func storeOptions(d config.Database) repository.Options {
 }
 
 // The argument existing of withStore. With mustExist, a command neither creates nor migrates the store: a mistyped
-// path is an error, and an older program can still open the store afterwards.
+// path or the wrong folder is an error, and an older program can still open the store afterwards.
 const mustExist, mayCreate = true, false
 
 // withStore opens the store, calls fn and closes the store. If it has created or migrated the store, it reports that on

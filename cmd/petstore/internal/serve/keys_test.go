@@ -20,7 +20,7 @@ func TestInterruptedBootstrapKeySaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	failure := errors.New("accept tcp 127.0.0.1:9090: invalid argument")
+	failure := errors.New("accept tcp 127.0.0.1:8081: invalid argument")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(failure)
 	if err := importBootstrapKey(ctx, usecase.NewKeys(store, store.Keys(), time.Now), apikey.Generate()); !errors.Is(err, failure) {

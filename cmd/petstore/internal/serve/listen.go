@@ -6,11 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -21,9 +19,13 @@ import (
 	"example.com/petstore/delivery/http/server"
 )
 
-// listenPublic opens the listener for API clients, with the connection limit and the TLS certificate of the settings.
+// listenPublic opens the listener for API clients, with the connection limit and the TLS certificate of the settings. If
+// systemd has passed a socket, it is used instead of the address of the settings.
 func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
-	listener, err := listen(ctx, "server.address", settings.Address, settings.SocketMode, nil)
+	listener, err := inherited()
+	if listener == nil && err == nil {
+		listener, err = listen(ctx, "server.address", settings.Address, settings.SocketMode, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,39 +68,6 @@ func listen(ctx context.Context, setting, address, mode string, public net.Addr)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, address, err)
-	}
-	return listener, nil
-}
-
-// listenUnix opens a Unix socket. Close removes the socket. If the path exists, listenUnix replaces it only if it is a
-// socket that refuses connections, because its process was killed. mode is the mode of the socket in octal digits.
-func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
-	var listenConfig net.ListenConfig
-	listener, err := listenConfig.Listen(ctx, "unix", path)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		if file, err := os.Lstat(path); err == nil && file.Mode().Type() != fs.ModeSocket { // such a file refuses connections, too
-			return nil, errors.New("the file is not a socket: name another path")
-		}
-		conn, dialErr := new(net.Dialer).DialContext(ctx, "unix", path)
-		if dialErr == nil {
-			_ = conn.Close()
-		}
-		if errors.Is(dialErr, syscall.ECONNREFUSED) {
-			if err := os.Remove(path); err != nil {
-				return nil, err
-			}
-			listener, err = listenConfig.Listen(ctx, "unix", path)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	bits, err := strconv.ParseUint(mode, 8, 32)
-	if err == nil {
-		err = os.Chmod(path, fs.FileMode(bits))
-	}
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
 	}
 	return listener, nil
 }

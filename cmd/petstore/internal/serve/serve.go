@@ -27,10 +27,12 @@ import (
 
 // Options are the arguments of Run in addition to the settings.
 type Options struct {
-	Program        string      // the command line of the program on this store, for hints
-	Fields         []zap.Field // fields for the log entry "serving": the build, the store, the settings file
-	FirstKey       bool        // create an API key if the store has never had one, and print it to Stdout
-	Stdout, Stderr io.Writer
+	Program         string              // the command line of the program on this store, for hints
+	Version, Commit string              // of the build
+	StoreFile       telemetry.StoreFile // the file of the store, or "" if it is none
+	Fields          []zap.Field         // fields for the log entry "serving": the store, the settings file
+	FirstKey        bool                // create an API key if the store has never had one, and print it to Stdout
+	Stdout, Stderr  io.Writer
 	// Open opens the store that the settings name, and returns the service on it.
 	Open func(context.Context, petstore.Options) (*petstore.Service, error)
 }
@@ -42,10 +44,13 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	var ready atomic.Pointer[server.Health] // nil until the service is ready
-	metrics := telemetry.NewRegistry(func() bool {
+	metrics := telemetry.NewRegistry(o.Version, o.Commit, func() bool {
 		health := ready.Load()
 		return health != nil && health.Check(context.Background()) == nil
 	})
+	if o.StoreFile != "" {
+		metrics.MustRegister(o.StoreFile)
+	}
 	log, level, closeLog, err := telemetry.NewLogger(settings.Log, o.Stderr, metrics)
 	if err != nil {
 		return err
@@ -144,14 +149,17 @@ const checkTimeout = 5 * time.Second
 
 // logServing logs that the service serves, and what an operator should know:
 //
+//   - a message if it has migrated the store,
 //   - a warning if the store was created in the database of another program,
+//   - a warning if the store is on a file system such as NFS,
 //   - a message if no synchronous standby is known, so that a failover may lose writes; it is a warning if
 //     database.require_synchronous is set,
 //   - a warning if no API key is valid, unless FirstKey is set.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
 	store := service.Store()
 	fields := append([]zap.Field{
-		zap.Stringer("address", address), zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
+		zap.String("version", o.Version), zap.String("commit", o.Commit), zap.Stringer("address", address),
+		zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
 	}, o.Fields...)
 	if others := store.Schema().OtherTables; others != "" {
 		fields = append(fields, zap.String("other_tables", others))
@@ -159,7 +167,13 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 			log.Warn("created the store beside the tables of another program", zap.String("other_tables", others))
 		}
 	}
+	if schema := store.Schema(); !schema.Created && schema.Previous != schema.Version {
+		log.Info("migrated the store", zap.Int64("from_schema_version", schema.Previous), zap.Int64("to_schema_version", schema.Version))
+	}
 	log.Info("serving", fields...)
+	if name := o.StoreFile.FileSystem(); name != "" {
+		log.Warn("SQLite may lose data on this file system: keep the store on a local disk", zap.String("file_system", name))
+	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := store.CheckSynchronous(ctx); err != nil {

@@ -3,13 +3,27 @@ package serve
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
 	"go.uber.org/zap"
 
 	"example.com/petstore/delivery/http/server"
 )
+
+// inherited returns the listener that systemd has passed to the process, or nil if there is none (sd_listen_fds(3)).
+func inherited() (net.Listener, error) {
+	listeners, err := activation.Listeners()
+	switch {
+	case err != nil || len(listeners) == 0:
+		return nil, err
+	case len(listeners) > 1 || listeners[0] == nil:
+		return nil, errors.New("systemd has passed something else than one listening socket: leave one ListenStream= in the socket unit")
+	}
+	return listeners[0], nil
+}
 
 // notify sends a state to systemd if the unit of the service has Type=notify (sd_notify(3)).
 func notify(state string, log *zap.Logger) {

@@ -65,6 +65,9 @@ const (
 // callers never wait. If out returns an error, logWriter writes the remaining bytes after logFlushInterval. While
 // out blocks or fails, it buffers maxLogBuffer bytes for the next write; further lines are dropped and counted. It is
 // safe for concurrent use.
+//
+// zapcore.BufferedWriteSyncer does not replace it: while out blocks, every request would wait, and after an error it
+// would never write again.
 type logWriter struct {
 	out     io.Writer
 	dropped prometheus.Counter

@@ -23,7 +23,8 @@ import (
 // TestMetricsPageHasTheMetricsOfTheService compares docs/metrics.md with what a service registers.
 func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	t.Parallel()
-	registry := NewRegistry(func() bool { return true })
+	registry := NewRegistry("v1.0.0", "commit", func() bool { return true })
+	registry.MustRegister(StoreFile("pets.db"))
 	_, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, io.Discard, registry)
 	testkit.Check(t, err)
 	defer closeLog()

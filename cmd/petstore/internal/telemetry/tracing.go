@@ -3,6 +3,8 @@ package telemetry
 import (
 	"context"
 	"net/url"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -19,10 +21,13 @@ import (
 const traceFlushTimeout = 5 * time.Second
 
 // NewTracerProvider returns a provider that exports spans to the OTLP collector at endpoint. An endpoint without a path
-// gets the path /v1/traces. flush exports the last spans. If endpoint is empty, the provider is nil. Errors of the export
-// are logged.
+// gets the path /v1/traces. flush exports the last spans. If endpoint is empty or OTEL_SDK_DISABLED is true, the provider
+// is nil. Errors of the export are logged.
+//
+// The spans are of the service petstore, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES says otherwise
+// (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables).
 func NewTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
-	if endpoint == "" {
+	if endpoint == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return nil, func() {}, nil
 	}
 	collector, err := url.Parse(endpoint)
@@ -32,17 +37,22 @@ func NewTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (p
 	if collector.Path == "" {
 		collector.Path = "/v1/traces"
 	}
-	// The logger of OpenTelemetry would log the values of invalid OTEL_* variables, which may be secrets.
+	// OpenTelemetry would log the values of invalid OTEL_* variables, which may be secrets.
 	otel.SetLogger(logr.Discard())
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot export traces", zap.Error(err)) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector.String()))
 	if err != nil {
 		return nil, nil, err
 	}
+	attributes, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "petstore")), resource.WithFromEnv())
+	if err != nil {
+		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is ignored: write it as NAME=VALUE,NAME=VALUE")
+	}
 	sdkProvider := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "petstore"))),
+		sdktrace.WithResource(attributes),
 	)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot export traces", zap.Error(err)) }))
 	return sdkProvider, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlushTimeout)
 		defer cancel()

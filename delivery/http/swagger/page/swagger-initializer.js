@@ -51,6 +51,20 @@ const authorizeWithPersistOption = (authorize, { authActions, errActions }) => a
   if (operation) focusExecute(operation);
 };
 
+// HttpAuth asks for an API key in the words of the page: Swagger UI has the name of the scheme as its title, and Value as the
+// name of the field.
+const HttpAuth = (HttpAuth, { React: { createElement } }) => (props) => {
+  const { name, schema, authorized, errSelectors, getComponent } = props;
+  if (schema.get("scheme") !== "bearer") return createElement(HttpAuth, props);
+  const onChange = ({ target }) => props.onChange({ name, schema, value: target.value });
+  const errors = errSelectors.allErrors().filter((error) => error.get("authId") === name);
+  const field = authorized?.getIn([name, "value"])
+    ? createElement("h6", null, "Authorized")
+    : createElement("label", null, "API key", createElement(getComponent("Input"), { type: "text", onChange, autoFocus: true }));
+  return createElement("div", null, createElement(getComponent("Markdown"), { source: schema.get("description") }), field,
+    errors.valueSeq().map((error, key) => createElement(getComponent("authError"), { error, key })));
+};
+
 // authError shows why a key was rejected.
 const authError = (_, { React: { createElement } }) => ({ error }) =>
   createElement("p", { role: "alert", className: "errors" }, error.get("message"));
@@ -91,11 +105,12 @@ const multiSelect = (Select, { React: { createElement } }) => (props) => {
 // DeepLink is the text of a link: it is in a button, which must not contain another element with a focus.
 const DeepLink = (_, { React: { createElement } }) => ({ text }) => createElement("span", null, text);
 
-// liveResponse scrolls to the response of a request, which may be below the screen.
+// liveResponse scrolls to the response of a request, which may be below the screen. It says where to enter an API key.
 const liveResponse = (LiveResponse, { React: { createElement, useLayoutEffect, useRef } }) => (props) => {
   const element = useRef(null);
   useLayoutEffect(() => void element.current.scrollIntoView({ block: "nearest" }), []);
-  return createElement("div", { ref: element, className: "live-response" }, createElement(LiveResponse, props));
+  const help = props.response.get("status") === 401 && createElement("p", null, "Press Authorize at the top of the page, and enter an API key.");
+  return createElement("div", { ref: element, className: "live-response" }, help, createElement(LiveResponse, props));
 };
 
 // response shows an error that the document describes in one line, which opens. Of its examples those that concern
@@ -130,13 +145,15 @@ const responseBody = (ResponseBody, { React: { createElement }, getComponent }) 
   return createElement("div", null, title, createElement(getComponent("HighlightCode", true), code, exactJSON(props.content)));
 };
 
-const plugin = {
+const plugin = ({ getComponent, React: { createElement } }) => ({
+  // Swagger UI looks for this component, warns that there is none, and takes the other one.
+  components: { JsonSchema_integer_int64: (props) => createElement(getComponent("JsonSchema_string"), props) },
   statePlugins: {
     spec: { wrapActions: { updateJsonSpec } },
     auth: { wrapActions: { authorizeWithPersistOption } },
   },
-  wrapComponents: { DeepLink, Select: multiSelect, authError, authorizationPopup, execute, liveResponse, response, responseBody },
-};
+  wrapComponents: { DeepLink, HttpAuth, Select: multiSelect, authError, authorizationPopup, execute, liveResponse, response, responseBody },
+});
 
 // Swagger UI gives these elements no name, or one that differs from their text.
 const names = {

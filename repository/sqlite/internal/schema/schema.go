@@ -40,15 +40,20 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	schema.Previous = current
 	// Processes that start at the same time migrate a file together. For each migration, one of them
 	// commits and the others read the version again.
+	migrated := false
 	for err == nil && current != latest {
 		before := current
 		applied, upErr := provider.UpByOne(ctx)
+		migrated = migrated || upErr == nil
 		schema.Created = schema.Created || upErr == nil && applied.Source.Version == engine.FirstSchemaVersion
 		if current, _, err = provider.GetVersions(ctx); current == before {
 			err = errors.Join(upErr, err)
 		}
 	}
 	schema.Version = current
+	if !migrated {
+		schema.Previous = current
+	}
 	if err == nil {
 		schema.OtherTables, err = storefile.OtherTables(ctx, db)
 	}

@@ -25,19 +25,29 @@ var (
 	update = flag.Bool("update", false, "rewrite testdata/schemas.sql")
 )
 
-// The second migration behaves as if another process had applied it first. Its version is committed, and
-// the migration fails.
-func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
+// Some migrations behave as if another process had applied them first: their version is committed, and they fail.
+func TestMigrateReportsOnlyWhatThisProcessApplies(t *testing.T) {
 	t.Parallel()
-	db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
-	check(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	got, err := migrate(t.Context(), db, fstest.MapFS{
-		"migrations/00100_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
-		"migrations/00101_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
-			"INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (101, TRUE);\nSELECT * FROM missing;\n")},
-	})
-	testkit.Equal(t, "the schema", engine.Schema{Version: 101, Created: true, OtherTables: "first"}, got, err)
+	byOther := func(version int) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, "-- +goose NO TRANSACTION\n-- +goose Up\n"+
+			"INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (%d, TRUE);\nSELECT * FROM missing;\n", version)}
+	}
+	byThis := &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")}
+	for _, test := range []struct {
+		first *fstest.MapFile
+		want  engine.Schema
+	}{
+		{byThis, engine.Schema{Version: 101, Created: true, OtherTables: "first"}},
+		{byOther(100), engine.Schema{Version: 101, Previous: 101}},
+	} {
+		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
+		check(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		got, err := migrate(t.Context(), db, fstest.MapFS{
+			"migrations/00100_first.sql": test.first, "migrations/00101_second.sql": byOther(101),
+		})
+		testkit.Equal(t, "the schema", test.want, got, err)
+	}
 }
 
 // A released migration must not be changed, because it has migrated existing stores.

@@ -49,7 +49,7 @@ def add_and_list(api: PetsApi) -> None:
     want(list(all_pets(api, id=[mia.id, 99, rex.id])), [rex, mia])
     page = api.list_pets_with_http_info(after=rex.id)
     with rejected(304):
-        api.list_pets(after=rex.id, if_none_match=page.headers["Etag"])
+        api.list_pets(after=rex.id, if_none_match=page.headers["ETag"])
     with rejected(400, "invalid_parameter"):
         api.list_pets(after=LARGEST + 1)
 
@@ -86,7 +86,7 @@ def order_and_list(pets: PetsApi, api: StoreApi) -> None:
     page = api.list_orders_with_http_info()
     want(page.data, [delivered, cancelled])
     with rejected(304):
-        api.list_orders(if_none_match=page.headers["Etag"])
+        api.list_orders(if_none_match=page.headers["ETag"])
     want(api.list_orders(status=[OrderStatus.CANCELLED, OrderStatus.PLACED], pet_id=tom.id), [cancelled])
 
 
