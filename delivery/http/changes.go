@@ -39,7 +39,7 @@ type listChangesQuery struct {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/changes [get]
 func (a *API) listChanges(c *gin.Context) error {
-	decoded, err := binding.Query[listChangesQuery](c.Request.URL.RawQuery)
+	decoded, err := binding.Query[listChangesQuery](queryOf(c))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/domain"
 )
 
 // A StartupHandler serves requests while the store is being opened, until SetHandler is called. It sends 200 for
@@ -23,7 +24,9 @@ type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
 	api, err := rest.New(rest.Options{
-		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, // never called, because Authenticate rejects all requests
+		// None is called, because Authenticate rejects all requests.
+		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, Changes: struct{ rest.Changes }{},
+		Numbers:      func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, starting },
 		Authenticate: func(*gin.Context) (string, error) { return "", starting },
 		Logger:       o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins,
 	})
