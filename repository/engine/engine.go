@@ -63,7 +63,7 @@ type Schema struct {
 // Tables are the names of the tables of a store, of all engines together, as a list for the operator IN of
 // SQL. The database may have tables of other programs with other names.
 const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pet_counts', 'pet_totals', 'pets',
-	'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
+	'petstore_schema_version', 'recording', 'store_file', 'unfinished_copy', 'versions')`
 
 // OtherTableError returns the error for a database in which another program has a table with a name of
 // Tables.

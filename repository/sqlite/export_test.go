@@ -21,6 +21,3 @@ func AgeLook(d engine.Database) {
 	seen := d.(*database).seen.Load()
 	d.(*database).seen.Store(&seenVersion{seen.version, time.Now().Add(-pollInterval)})
 }
-
-// Watch calls watch, which a timer calls between transactions.
-func Watch(d engine.Database) { d.(*database).watch() }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -54,11 +53,7 @@ type database struct {
 	polled     int64                       // the data_version at the last PollChanges
 
 	mu           sync.Mutex // locked while something uses the writer, such as a transaction
-	watcher      *time.Timer
-	committed    time.Time // when the last transaction was committed, or the store was opened
-	safeVersion  int64     // the data_version at the last Check without an error
-	commitFailed bool      // a commit failed, and was not durably overwritten yet, see overwriteFailedCommit
-	walSaved     bool      // the commits of a removed WAL were saved; the transaction that saved them stays open
+	commitFailed bool       // a commit failed, and was not durably overwritten yet, see overwriteFailedCommit
 	closed       bool
 }
 
@@ -69,6 +64,9 @@ type seenVersion struct {
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
+	if err := storefile.CheckPath(path); err != nil {
+		return nil, err
+	}
 	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
 		return nil, err
@@ -87,13 +85,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	}
 	d := &database{}
 	d.seen.Store(&seenVersion{})
-	if d.file, err = storefile.New(path); err != nil {
-		return nil, err
-	}
 	defer func() {
-		if storefile.Code(err) == sqlite3.ErrCorrupt {
-			d.file.Fail(err) // Close leaves the WAL as it is
-		}
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
@@ -111,10 +103,8 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if !hadWAL {
 		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk; a store can still be read there
 	}
-	if !o.Exclusive { // an exclusive connection uses no shared memory
-		if err := d.file.WatchWAL(); err != nil {
-			return nil, err
-		}
+	if d.file, err = storefile.NewFile(path); err != nil {
+		return nil, err
 	}
 	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
 		return nil, err
@@ -123,16 +113,10 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 		return nil, err
 	}
 	d.polled = d.seen.Load().version
-	if !o.Exclusive {
-		d.committed = time.Now() //nolint:forbidigo // a duration
-		d.watcher = time.AfterFunc(time.Hour, d.watch)
-		d.watcher.Reset(watchInterval) // d.watcher is set now, and watch uses it
-	}
-	return d, d.Check(ctx)
+	return d, nil
 }
 
-// connect opens the writer first, because it creates the WAL and a reader cannot. It opens the readers
-// before open reads more of the file: if the file is damaged, Close needs them.
+// connect opens the writer first, because it creates the WAL and a reader cannot.
 func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
 	pragmas := maps.Clone(writerPragmas)
 	if o.Exclusive {
@@ -141,10 +125,7 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil || o.Exclusive {
 		return err
 	}
-	if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {
-		return err
-	}
-	d.file.Reader, err = connect(ctx, path, storefile.CheckpointPragmas, 1)
+	d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns)
 	return err
 }
 
@@ -152,7 +133,7 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 // or the schema of a new store may not be readable, which SQLite reports as a missing table.
 func (d *database) openReaders(ctx context.Context, size int) error {
 	if d.readers == nil {
-		return readTables(ctx, d.writer)
+		return storefile.ReadTables(ctx, d.writer)
 	}
 	for range max(size, 1) {
 		conn, err := d.readers.Conn(ctx)
@@ -160,19 +141,11 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 			return err
 		}
 		defer func() { _ = conn.Close() }() // returns it to the pool, after all are open
-		if err := readTables(ctx, conn); err != nil {
+		if err := storefile.ReadTables(ctx, conn); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// readTables reads pets through an index, and the table unfinished_copy, so that open fails if the file is
-// damaged.
-func readTables(ctx context.Context, conn *sql.Conn) error {
-	var rows int
-	const query = "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)"
-	return conn.QueryRowContext(ctx, query).Scan(&rows)
 }
 
 func (d *database) Readers() gorm.ConnPool {
@@ -201,10 +174,7 @@ func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 		}
 	}()
 	background := context.WithoutCancel(ctx) // database/sql would start a goroutine to watch the context
-	if err := d.checkAndSave(background); err != nil {
-		return nil, err
-	}
-	for start := time.Now(); ; { //nolint:forbidigo // a duration
+	for start := time.Now(); ; {             //nolint:forbidigo // a duration
 		err := d.overwriteFailedCommit()
 		if err == nil {
 			_, err = d.writer.ExecContext(background, "BEGIN IMMEDIATE")
@@ -249,7 +219,8 @@ func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
 // look reads the data_version of the writer.
 func (d *database) look(ctx context.Context) error {
 	start := time.Now() //nolint:forbidigo // compared with an age
-	version, err := storefile.DataVersion(ctx, d.writer)
+	var version int64
+	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
 	if err == nil {
 		d.seen.Store(&seenVersion{version, start})
 	}
@@ -259,21 +230,8 @@ func (d *database) look(ctx context.Context) error {
 // CheckSynchronous implements engine.Database. It returns nil, because a file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
+// Check implements engine.Database. It returns an error if the file or its WAL was moved, removed or replaced.
 func (d *database) Check(context.Context) error { return d.file.Check() }
-
-// checkAndSave is Check for a caller that has locked mu. It also saves the commits of a WAL that was
-// removed.
-func (d *database) checkAndSave(ctx context.Context) error {
-	err := d.Check(ctx)
-	switch {
-	case err == nil:
-		d.safeVersion = d.seen.Load().version
-	case errors.Is(err, storefile.ErrWALRemoved) && !d.walSaved:
-		err = d.file.SaveWAL(ctx, d.writer, d.safeVersion)
-		d.walSaved = errors.Is(err, storefile.ErrWALSaved)
-	}
-	return err
-}
 
 // LastID implements engine.Database, see sqlite.org/autoinc.html.
 func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
@@ -293,54 +251,21 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// leftOpen keeps the writers that Close leaves open until the process exits. Without it, the garbage
-// collector would close them.
-var leftOpen sync.Map
-
-// Close implements engine.Database. When the last connection to a file is closed, SQLite writes the WAL to
-// the file and removes it, unless that connection is read-only. So if the content of the file is wrong or
-// could not be checked, Close closes the readers last: they have read the file, and so have a lock on it, by
-// which SQLite sees that the writer is not the last connection. Without readers, Close leaves the writer open.
-//
-// Close returns an error if the commits of a removed WAL could not be saved.
+// Close implements engine.Database. The last connection to a file is the writer, so SQLite writes the WAL to
+// the file and removes it. It writes the WAL that is open, also if that was moved or removed, and then removes
+// the one at its path. If another file or none is at the path of the store, SQLite does neither
+// (databaseIsUnmoved in its source): the WAL at the path may belong to the other file.
 func (d *database) Close() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.writerPool == nil || d.closed {
+	if d.closed {
 		return nil
 	}
-	d.closed = true // stops watch: SQLite removes the WAL now, which is no loss
-	if d.watcher != nil {
-		d.watcher.Stop()
-	}
-	checkErr := d.checkAndSave(context.Background())
-	if errors.Is(checkErr, storefile.ErrWALNotSaved) {
-		defer func() {
-			err = errors.Join(fmt.Errorf("%w; the store was closed before: commits since the last checkpoint are lost", checkErr), err)
-		}()
-	}
-	switch {
-	case checkErr != nil && d.readers == nil:
-		if d.writer == nil {
-			d.writer, _ = d.writerPool.Conn(context.Background()) // a connection in use stays open when the pool is closed
-		}
-		leftOpen.Store(d.writer, true)
-		return d.writerPool.Close()
-	case checkErr != nil:
-		return errors.Join(d.closeWriter(), d.closeReaders())
-	}
-	return errors.Join(d.closeReaders(), d.closeWriter())
-}
-
-func (d *database) closeWriter() error {
+	d.closed = true
 	if d.writer != nil {
-		_ = d.writer.Close()
+		_ = d.writer.Close() // returns it to the pool
 	}
-	return d.writerPool.Close()
-}
-
-func (d *database) closeReaders() (err error) {
-	for _, pool := range []*sql.DB{d.file.Reader, d.readers} { // the read-only connections last, see Close
+	for _, pool := range []*sql.DB{d.readers, d.writerPool} {
 		if pool != nil {
 			err = errors.Join(err, pool.Close())
 		}

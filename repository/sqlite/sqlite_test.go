@@ -123,21 +123,16 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 	truncated := func(size int64) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) { check(t, os.Truncate(path, size)) }
 	}
-	for name, test := range map[string]struct {
-		version int64
-		damage  func(t *testing.T, path string)
-	}{
-		"a page that the migration reads": {3, overwritten("api_keys")},
-		"a page that a connection reads":  {engine.SchemaVersion, overwritten("unfinished_copy")},
-		"truncated in a page":             {engine.SchemaVersion, truncated(10_000)},
-		"truncated after a page":          {engine.SchemaVersion, truncated(8192)},
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"a page that is read first": overwritten("unfinished_copy"),
+		"truncated in a page":       truncated(10_000),
+		"truncated after a page":    truncated(8192),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, source := sqlitetest.OpenWithPet(t)
-			enginetest.Database{Driver: enginetest.SQLite, DSN: source}.DownTo(t, test.version)
 			path := sqlitetest.CopyOf(t, source)
-			test.damage(t, path)
+			damage(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 			testkit.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
@@ -185,10 +180,7 @@ func TestUpdateThatChangesNoCountWritesNone(t *testing.T) {
 
 func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
-	withoutWatcher := engine.Options{Exclusive: true} // the watcher would read the data_version, too
-	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), withoutWatcher)
-	check(t, err)
-	t.Cleanup(func() { _ = database.Close() })
+	database, _ := sqlitetest.NewDatabase(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	opened := time.Now()

@@ -43,9 +43,8 @@ func (t *tx) Active() error {
 // Failed implements engine.Tx. It returns false, because SQLite undoes only the statement that failed.
 func (t *tx) Failed() bool { return false }
 
-// Commit implements engine.Tx. If the file was replaced or removed during the transaction, Commit rolls
-// back. After a COMMIT that succeeded, it returns an error only if another file is at the path: that file
-// does not have the commit.
+// Commit implements engine.Tx. If the file or its WAL was moved, removed or replaced, Commit rolls back. It
+// does not check them again after COMMIT: what happens to them meanwhile may as well happen just afterwards.
 func (t *tx) Commit(engine.Changes) error {
 	if err := t.database.Check(context.Background()); err != nil {
 		return errors.Join(err, t.Rollback())
@@ -54,11 +53,10 @@ func (t *tx) Commit(engine.Changes) error {
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
 		_, _ = t.ExecContext(context.Background(), "ROLLBACK") // fails if SQLite has rolled back by itself
 		t.database.commitFailed = true
-		_ = t.database.overwriteFailedCommit() // if it fails, Begin and watch try again
+		_ = t.database.overwriteFailedCommit() // if it fails, Begin tries again
 		return err
 	}
-	t.database.watchCommit()
-	return t.database.file.Committed()
+	return nil
 }
 
 func (t *tx) Rollback() error {

@@ -80,6 +80,9 @@ func copyStore(ctx context.Context, path string, to *os.File, progress func(copi
 // openSource checks the store at path and begins a transaction. Without the transaction, a commit of
 // another process would restart the copy.
 func openSource(ctx context.Context, path string) (*sql.Conn, error) {
+	if err := storefile.CheckPath(path); err != nil {
+		return nil, err
+	}
 	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
 		return nil, err

@@ -61,8 +61,9 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	return schema, err
 }
 
-// CheckFile returns an error for a file that storefile.Check or Check rejects. It does not write to the
-// file. If create is set, it creates a missing file, and accepts a database in which a store can be created.
+// CheckFile returns an error for a file that storefile.Check or Check rejects, that was overwritten, or that
+// is damaged where the service reads first. It does not write to the file. If create is set, it creates a
+// missing file, and accepts a database in which a store can be created.
 func CheckFile(ctx context.Context, path string, create, migrate bool) (err error) {
 	if err := storefile.Check(ctx, path, create); err != nil {
 		return err
@@ -74,8 +75,15 @@ func CheckFile(ctx context.Context, path string, create, migrate bool) (err erro
 	}
 	pool := storefile.OpenPool(path, pragmas)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if _, err = Check(ctx, pool, migrate); create && errors.Is(err, storefile.ErrNoStore) {
+	version, err := Check(ctx, pool, migrate)
+	if create && errors.Is(err, storefile.ErrNoStore) {
 		return nil
+	}
+	if err == nil {
+		err = storefile.CheckNotOverwritten(ctx, pool)
+	}
+	if err == nil && version == engine.SchemaVersion {
+		err = storefile.ReadTables(ctx, pool)
 	}
 	return err
 }

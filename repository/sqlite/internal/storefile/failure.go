@@ -17,9 +17,6 @@ func Failure(err error) engine.Failure {
 	if IsChanged(err) {
 		return engine.FailureReplaced
 	}
-	if errors.Is(err, ErrLinked) {
-		return engine.FailureOther
-	}
 	failure, _ := errors.AsType[sqlite3.Error](err)
 	if failure.SystemErrno == syscall.ENOSPC || failure.SystemErrno == syscall.EDQUOT {
 		return engine.FailureFull

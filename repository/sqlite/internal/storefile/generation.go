@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -16,30 +17,23 @@ import (
 	"gorm.io/gorm"
 )
 
-// Errors of CheckWAL.
+// Errors of CheckWAL and CheckNotOverwritten.
 var (
-	ErrForeignWAL error = ChangedError("the file was replaced, but the WAL beside it is that of the file before")
-	ErrEmptied    error = ChangedError("the file of the store was emptied")
+	ErrForeignWAL  error = ChangedError("the file was replaced, but the WAL beside it is that of the file before")
+	ErrEmptied     error = ChangedError("the file of the store was emptied")
+	ErrWALRemoved  error = ChangedError("the WAL of the store was removed while it was open")
+	ErrOverwritten error = ChangedError("the file of the store was overwritten while it was open: run petstore restore with a backup")
 )
 
-// CheckWAL returns a ChangedError if the WAL does not belong to the file at path, or if the file was emptied.
-// It changes neither the file nor the WAL.
+// CheckWAL returns a ChangedError if the WAL does not belong to the file at path, if the WAL was removed, or
+// if the file was emptied. It changes neither the file nor the WAL.
 func CheckWAL(ctx context.Context, path string) error {
-	if !HasWAL(path) {
-		return checkNotEmptied(path)
+	if err := checkSharedMemory(path); err != nil || !HasWAL(path) {
+		return err
 	}
 	reader := OpenPool(path, ReaderPragmas) // a read-only pool does not write the WAL to the file when it is closed
 	defer func() { _ = reader.Close() }()
-	return checkGeneration(ctx, path, reader)
-}
-
-// checkGeneration is CheckWAL with a given reader. An open reader needs no further descriptor, and can also
-// read a WAL that was removed.
-func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
 	for range 5 { // another process may begin a generation between both reads
-		if err := checkNotEmptied(path); err != nil {
-			return err
-		}
 		file, err := readGenerationWithoutWAL(ctx, path)
 		if Code(err) == sqlite3.ErrCorrupt {
 			return nil // a checkpoint is running or was interrupted: the other pages are in the WAL
@@ -59,17 +53,31 @@ func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
 	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", ErrForeignWAL, walPath(path))
 }
 
-// checkNotEmptied rejects an empty file that has a WAL or shared memory. SQLite writes to a new file before
-// it creates either of them.
-func checkNotEmptied(path string) error {
-	_, shmErr := os.Stat(shmPath(path))
-	used := shmErr == nil || HasWAL(path)
-	info, err := os.Stat(path) // checked last, because another process may create all three meanwhile
-	if !used || err != nil || info.Size() > 0 {
+// checkSharedMemory rejects an empty file that has a WAL or shared memory, and shared memory without a WAL.
+// SQLite writes to a new file, creates the WAL and then the shared memory, and removes them in the reverse
+// order. A connection to shared memory whose WAL was removed would create another WAL that damages the file.
+func checkSharedMemory(path string) error {
+	wal, shm := walPath(path), shmPath(path)
+	// In this order: meanwhile, another process may create all three, or remove the WAL and the shared memory.
+	walRemoved := !exists(wal) && exists(shm) && !exists(wal)
+	used := exists(shm) || HasWAL(path)
+	info, err := os.Stat(path)
+	const useBackup = "to use a backup, run petstore restore with it"
+	switch {
+	case err != nil:
 		return nil //nolint:nilerr // whoever opens the file finds the error
+	case used && info.Size() == 0:
+		return fmt.Errorf("%w: %s; to create a new store, move %s and %s away", ErrEmptied, useBackup, wal, shm)
+	case walRemoved:
+		return fmt.Errorf("%w, with its latest commits: restart the service if it runs; otherwise %s; to use the file as it is, move %s away",
+			ErrWALRemoved, useBackup, shm)
 	}
-	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
-		ErrEmptied, walPath(path), shmPath(path))
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // HasWAL reports whether a file has a WAL that is not empty. It reports false if it cannot find out; SQLite
@@ -87,6 +95,10 @@ func HasWAL(path string) bool {
 // Both generations are rows of sqlite_sequence, because each insert into a table with AUTOINCREMENT writes
 // the page of sqlite_sequence to the WAL. A new generation begins with each copy, and when the first
 // connection to a store is opened.
+//
+// The current generation is in the table store_file, too, whose page nothing else writes. When a file is
+// copied over the file of an open store, checkpoints write the generation of the WAL to the page of
+// sqlite_sequence, and store_file has that of the copied file.
 type generation struct {
 	current, previous int64 // zero if there is none
 }
@@ -98,14 +110,32 @@ const (
 
 // readGeneration reads the generation of a database. A database without tables has none.
 func readGeneration(ctx context.Context, db gorm.ConnPool) (g generation, err error) {
-	var tables int
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'").Scan(&tables)
-	if err != nil || tables == 0 {
+	if exists, err := hasTable(ctx, db, "sqlite_sequence"); err != nil || !exists {
 		return g, err
 	}
 	err = db.QueryRowContext(ctx, `SELECT coalesce(max(seq) FILTER (WHERE name = ?), 0), coalesce(max(seq) FILTER (WHERE name = ?), 0)
 		FROM sqlite_sequence`, currentGeneration, previousGeneration).Scan(&g.current, &g.previous)
 	return g, err
+}
+
+func hasTable(ctx context.Context, db gorm.ConnPool, name string) (exists bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", name).Scan(&exists)
+	return exists, err
+}
+
+// CheckNotOverwritten returns ErrOverwritten if a file was copied over the file of a store while it was open,
+// and a checkpoint has written to it since.
+func CheckNotOverwritten(ctx context.Context, db gorm.ConnPool) error {
+	if exists, err := hasTable(ctx, db, "store_file"); err != nil || !exists {
+		return err
+	}
+	var same bool
+	err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM store_file JOIN sqlite_sequence ON seq = generation WHERE name = ?)",
+		currentGeneration).Scan(&same)
+	if err == nil && !same {
+		err = ErrOverwritten
+	}
+	return err
 }
 
 // readGenerationWithoutWAL reads the generation of a file. If all tables are still in the WAL, the file has
@@ -118,17 +148,27 @@ func readGenerationWithoutWAL(ctx context.Context, path string) (generation, err
 
 // BeginGeneration begins two generations. Afterwards no earlier copy of the file has the current or the
 // previous generation. It begins a generation only when the current one is in the file and on disk.
-// Otherwise, after a crash, the file could have a generation that its WAL does not have.
+// Otherwise, after a crash, the file could have a generation that its WAL does not have. In the end, the page
+// of store_file is in the file, and no later checkpoint writes it.
 func BeginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
-		if _, complete, err := checkpoint(ctx, writer, "PASSIVE"); err != nil || !complete {
+		if complete, err := checkpoint(ctx, writer); err != nil || !complete {
 			return err
 		}
 		if err := nextGeneration(ctx, writer, path); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := checkpoint(ctx, writer)
+	return err
+}
+
+// checkpoint writes the WAL to the file. It reports whether all commits of the WAL are now in the file and on
+// disk. Other connections may prevent that.
+func checkpoint(ctx context.Context, writer *sql.Conn) (complete bool, err error) {
+	var busy, frames, written int64
+	err = writer.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &written)
+	return busy == 0 && written == frames, err
 }
 
 func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
@@ -153,8 +193,11 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 
 // WriteGeneration begins a generation after the generation previous, or after none if previous is zero.
 func WriteGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
-	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name IN (?, ?); INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?), (?, ?)",
-		currentGeneration, previousGeneration, currentGeneration, rand.Int64(), previousGeneration, previous) //nolint:gosec // no secret
+	current := rand.Int64() //nolint:gosec // no secret
+	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS store_file (generation INTEGER NOT NULL);
+		DELETE FROM store_file; INSERT INTO store_file (generation) VALUES (?);
+		DELETE FROM sqlite_sequence WHERE name IN (?, ?); INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?), (?, ?)`,
+		current, currentGeneration, previousGeneration, currentGeneration, current, previousGeneration, previous)
 	return err
 }
 

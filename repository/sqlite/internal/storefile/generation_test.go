@@ -3,9 +3,6 @@
 package storefile_test
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,31 +69,34 @@ func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	}
 }
 
-// When SQLite opens a connection to an emptied file, it removes the WAL. The shared memory stays.
-func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
+// After a crash, the shared memory is left. When SQLite opens a connection to an emptied file, it removes the
+// WAL.
+func TestOpenRejectsStoreWhoseFileWasEmptiedOrWhoseWALWasRemoved(t *testing.T) {
 	t.Parallel()
-	for _, noticed := range []bool{true, false} {
-		for _, walRemoved := range []bool{true, false} {
-			t.Run(fmt.Sprintf("noticed while open %t, WAL removed %t", noticed, walRemoved), func(t *testing.T) {
-				t.Parallel()
-				s, path := sqlitetest.OpenWithPet(t)
+	for name, test := range map[string]struct {
+		emptied, walRemoved bool
+		want                error
+	}{
+		"file emptied":              {true, false, storefile.ErrEmptied},
+		"file emptied, WAL removed": {true, true, storefile.ErrEmptied},
+		"WAL removed":               {false, true, storefile.ErrWALRemoved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, open := sqlitetest.OpenWithPet(t)
+			path := sqlitetest.CopyOf(t, open)
+			sqlitetest.CopyFile(t, open+"-shm", path+"-shm")
+			if test.emptied {
 				check(t, os.Truncate(path, 0))
-				if walRemoved {
-					sqlitetest.Execute("SELECT count(*) FROM sqlite_schema")(t, path)
-					if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-						t.Fatalf("got the WAL and %v, want none", err)
-					}
-				}
-				if noticed {
-					sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
-				}
-				check(t, s.Close())
-				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-				testkit.WantError(t, "Open", err, storefile.ErrEmptied)
-				testkit.WantMessage(t, "Open", err, "petstore restore")
-				wantUnchanged()
-			})
-		}
+			}
+			if test.walRemoved {
+				check(t, os.Remove(path+"-wal"))
+			}
+			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
+			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+			testkit.WantError(t, "Open", err, test.want)
+			testkit.WantMessage(t, "Open", err, "petstore restore", "move "+path, path+"-shm away")
+			wantUnchanged()
+		})
 	}
 }

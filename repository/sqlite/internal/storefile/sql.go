@@ -33,8 +33,6 @@ var (
 		// The driver caches statements: GORM's cache leaks the statements that it evicts.
 		"_stmt_cache_size": {"64"},
 	}
-	// CheckpointPragmas are ReaderPragmas, except that the connection can run checkpoints.
-	CheckpointPragmas = url.Values{"mode": {"rw"}, "_mutex": {"no"}, "_query_only": {"on"}, "_busy_timeout": {"5000"}, "_stmt_cache_size": {"64"}}
 	// ImmutablePragmas are for a connection that reads a file without its WAL and without locks
 	// (sqlite.org/uri.html).
 	ImmutablePragmas = url.Values{"mode": {"ro"}, "immutable": {"1"}, "_cache_size": {"-65536"}}

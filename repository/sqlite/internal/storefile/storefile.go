@@ -3,18 +3,15 @@
 // Package storefile checks the file of a SQLite store and its WAL. SQLite trusts both. The package has a
 // file for each part of the checks:
 //
-//   - storefile.go: a WAL whose file is missing, found by the names. The database of another program, found
-//     by the application_id.
-//   - links.go: a second name of the file, found by the number of links. By that name, SQLite would use
-//     another WAL.
-//   - generation.go: a WAL that belongs to another file, found by a random number in both. A file that was
-//     emptied, found by its size while it has a WAL or shared memory.
-//   - content.go: while the store is open, a file that was replaced or removed, found by its inode. A file
-//     that was overwritten or truncated, found by reading it when it was modified.
-//   - wal.go: while the store is open, a WAL that was removed or replaced, found by its inode; its commits
-//     are saved. A WAL that was truncated, found by its index.
-//   - lock.go: another process that has the file open, found by the locks of SQLite. Another process that
-//     replaces the file, found by a lock on the folder.
+//   - storefile.go: when the store is opened, a WAL whose file is missing, found by the names. The database
+//     of another program, found by the application_id.
+//   - links.go: when it is opened, a second name of the file, found by the number of links. By that name,
+//     SQLite would use another WAL.
+//   - generation.go: when it is opened, a WAL that belongs to another file, and a file that was overwritten
+//     while it was open, found by random numbers in both. A file that was emptied, and a WAL that was removed,
+//     found by the shared memory that is left.
+//   - file.go: while it is open, a file or a WAL that was moved, removed or replaced, found by its inode.
+//   - lock.go: another process that has the store open, serves it or replaces it.
 //
 // sql.go opens connections.
 package storefile
@@ -30,6 +27,8 @@ import (
 	"strings"
 	"sync"
 
+	"gorm.io/gorm"
+
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/folder"
 )
@@ -44,12 +43,17 @@ var (
 	ErrOtherProgram = errors.New("it is the database of another program: use another file")
 )
 
-// Check returns an error for a file that must not be opened as a store. It does not write to the file. If
-// create is set, Check creates a missing file.
-func Check(ctx context.Context, path string, create bool) error {
+// CheckPath returns an error for a DSN of SQLite that is not the path of a file.
+func CheckPath(path string) error {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
 	}
+	return nil
+}
+
+// Check returns an error for a file that must not be opened as a store. It does not write to the file. If
+// create is set, Check creates a missing file.
+func Check(ctx context.Context, path string, create bool) error {
 	info, err := statOrCreate(path, create)
 	if err != nil {
 		return err
@@ -84,6 +88,13 @@ func OtherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 	err = pool.QueryRowContext(ctx, `SELECT coalesce(group_concat(name, ', '), '') FROM (SELECT name FROM sqlite_schema WHERE type = 'table'
 		AND name NOT GLOB 'sqlite_*' AND name <> 'goose_db_version' AND lower(name) NOT IN `+engine.Tables+` ORDER BY name)`).Scan(&tables)
 	return tables, err
+}
+
+// ReadTables reads pets through an index, and the table unfinished_copy, so that a damaged file is noticed.
+func ReadTables(ctx context.Context, db gorm.ConnPool) error {
+	var rows int
+	const query = "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)"
+	return db.QueryRowContext(ctx, query).Scan(&rows)
 }
 
 // walPath returns the path of the WAL of a file.
@@ -125,7 +136,7 @@ func statOrCreate(path string, create bool) (fs.FileInfo, error) {
 }
 
 // checkNoWAL rejects a missing file whose WAL or shared memory exists. The WAL may have commits, and SQLite
-// would remove it when the file is created. Beside the shared memory, checkNotEmptied would take a new file
+// would remove it when the file is created. Beside the shared memory, checkSharedMemory would take a new file
 // for an emptied one.
 func checkNoWAL(path string) error {
 	var left []string
