@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -84,10 +85,28 @@ func (d *database) overwriteFailedCommit() error {
 	if !d.commitFailed {
 		return nil
 	}
-	_, err := d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // nothing uses the user_version
+	err := d.rewriteUserVersion()
 	if failure, _ := errors.AsType[sqlite3.Error](err); failure.ExtendedCode == sqlite3.ErrIoErrFsync {
 		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	d.commitFailed = err != nil
+	return err
+}
+
+// rewriteUserVersion commits the user_version that the file has, which may be that of a host. SQLite writes
+// its page although nothing changes.
+func (d *database) rewriteUserVersion() error {
+	ctx := context.Background()
+	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	var version int32
+	err := d.writer.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if err == nil {
+		_, err = d.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d; COMMIT", version))
+	}
+	if err != nil {
+		_, _ = d.writer.ExecContext(ctx, "ROLLBACK") // fails if SQLite has rolled back by itself
+	}
 	return err
 }

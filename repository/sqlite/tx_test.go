@@ -3,6 +3,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"testing"
@@ -28,6 +29,24 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	tx, err := database.Begin(t.Context())
 	check(t, err)
 	check(t, tx.Rollback())
+}
+
+// A host may use the user_version of the file. The commit that overwrites a failed one is written to the WAL.
+func TestFailedCommitIsOverwrittenWithTheUserVersionOfTheFile(t *testing.T) {
+	t.Parallel()
+	database, path := sqlitetest.NewDatabase(t)
+	sqlitetest.Execute("PRAGMA user_version = 42")(t, path)
+	before := sqlitetest.ReadFile(t, path+"-wal")
+	sqlite.FailCommit(database)
+	tx, err := database.Begin(t.Context())
+	check(t, err)
+	check(t, tx.Rollback())
+	if bytes.Equal(before, sqlitetest.ReadFile(t, path+"-wal")) {
+		t.Error("got the same WAL, want that the failed commit is overwritten")
+	}
+	var version int
+	err = database.Pools()["readers"].QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version)
+	testkit.Equal(t, "the user_version", 42, version, err)
 }
 
 // On the connection that writes, a statement after the end would be a transaction of its own.
