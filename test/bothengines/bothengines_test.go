@@ -26,20 +26,47 @@ func newStore(t *testing.T) (database enginetest.Database, flags []string) {
 	return database, []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN}
 }
 
+// startOn starts one server on a file, or three on a database. All accept the key of the first one.
+func startOn(t *testing.T, database enginetest.Database, dir string, flags []string) (servers []*harness.Server) {
+	t.Helper()
+	for range map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 3}[database.Driver] {
+		servers = append(servers, harness.Start(t, dir, flags...))
+		servers[len(servers)-1].Key = servers[0].Key
+	}
+	return servers
+}
+
+// Each server is killed when it serves. On SQLite, the others wait for that.
 func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	t.Parallel()
-	_, flags := newStore(t)
+	database, flags := newStore(t)
 	dir := t.TempDir()
 	var outputs [4]harness.Buffer
+	servers := map[int]*harness.Server{}
 	for i := range outputs {
 		cmd := harness.Command(t.Context(), dir, append([]string{"serve", "--first-key"}, flags...)...)
 		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
-		harness.Launch(t, cmd, "")
+		servers[i] = harness.Launch(t, cmd, "")
 	}
 	keys := 0
-	for i := range outputs {
-		testkit.WaitUntil(t, "the server has started", func() bool { return harness.PagePattern.MatchString(outputs[i].String()) })
-		keys += len(harness.KeyPattern.FindAllString(outputs[i].String(), -1))
+	for len(servers) > 0 {
+		var serving []int
+		testkit.WaitUntil(t, "a server serves", func() bool {
+			for i := range servers {
+				if harness.PagePattern.MatchString(outputs[i].String()) {
+					serving = append(serving, i)
+				}
+			}
+			return len(serving) > 0
+		})
+		if database.Driver == enginetest.SQLite && len(serving) > 1 {
+			t.Errorf("got %d servers that serve the file, want one", len(serving))
+		}
+		for _, i := range serving {
+			keys += len(harness.KeyPattern.FindAllString(outputs[i].String(), -1))
+			servers[i].Kill()
+			delete(servers, i)
+		}
 	}
 	if keys != 1 {
 		t.Errorf("got %d keys, want one", keys)
@@ -51,7 +78,7 @@ func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
 	t.Parallel()
 	database, flags := newStore(t)
 	dir := t.TempDir()
-	servers := []*harness.Server{harness.Start(t, dir, flags...), harness.Start(t, dir, flags...)}
+	servers := startOn(t, database, dir, flags)
 	keys := []string{servers[0].Key}
 	for _, id := range []string{"1", "2"} {
 		keys = append(keys, harness.PrintedKey(t, dir, append([]string{"rotate", id}, flags...)...))

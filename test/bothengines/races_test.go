@@ -11,24 +11,19 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/harness"
 )
 
 // racing is a client that keeps the connections of all racing clients open.
 var racing = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
 
-// startProcesses starts two processes on one file, or three on one database, with animals of these names.
-// All processes accept the key of the first one.
+// startProcesses starts one process on a file, or three on a database, with animals of these names. All
+// processes accept the key of the first one.
 func startProcesses(t *testing.T, names ...string) (servers []*harness.Server) {
 	t.Helper()
 	database, flags := newStore(t)
-	dir := t.TempDir()
 	t.Cleanup(racing.CloseIdleConnections)
-	for range map[string]int{enginetest.SQLite: 2, enginetest.Postgres: 3}[database.Driver] {
-		servers = append(servers, harness.Start(t, dir, flags...))
-		servers[len(servers)-1].Key = servers[0].Key
-	}
+	servers = startOn(t, database, t.TempDir(), flags)
 	for _, name := range names {
 		servers[0].AddPet(t, name)
 	}
@@ -145,7 +140,7 @@ func TestNoCorrectionIsLost(t *testing.T) {
 	}
 	clients.Wait()
 	var number int64
-	testkit.WaitUntil(t, "the last correction is read", func() bool { // with SQLite, another process reads it up to 100 ms later
+	testkit.WaitUntil(t, "the last correction is read", func() bool {
 		var err error
 		_, number, err = read(servers[0], t)
 		testkit.Check(t, err)

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Clients send random requests, many of them for the same animals at once. If the processes share an SQLite
-// file, each client uses only one process.
+// Clients send random requests, many of them for the same animals at once.
 type Clients struct {
 	History *History
 	// URLs has a function for each process. It returns the address of the process, or "" while clients must
@@ -107,10 +106,14 @@ func (c *Clients) During(ctx context.Context, d time.Duration, n int) Operations
 // all responses.
 func (c *Clients) Run(ctx context.Context, n, operations int) {
 	c.lists = map[Kind]Operation{}
+	var all []int // the processes
+	for i := range c.URLs {
+		all = append(all, i)
+	}
 	var wait sync.WaitGroup
 	for number := range n {
 		wait.Go(func() {
-			client := c.newClient(number, c.processes(number)...)
+			client := c.newClient(number, all...)
 			defer client.http.CloseIdleConnections()
 			for ctx.Err() == nil && c.History.Len() < operations {
 				client.next(ctx)
@@ -121,22 +124,10 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 	wait.Wait()
 }
 
-// processes returns the processes that a client uses.
-func (c *Clients) processes(number int) (all []int) {
-	if c.History.SharedFile {
-		return []int{number % len(c.URLs)}
-	}
-	for i := range c.URLs {
-		all = append(all, i)
-	}
-	return all
-}
-
 // ReadAll reads all pages of both lists of each process, as one more client. It tries for a minute at most.
 func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	time.Sleep(maxStaleness) // after that, each page has all writes
 	for process := range c.URLs {
 		client := c.newClient(-1, process)
 		defer client.http.CloseIdleConnections()
@@ -222,21 +213,17 @@ func (c client) next(ctx context.Context) {
 func (c client) draw() (Operation, *shelf, *order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := c.drawIndex()
+	i := c.random.IntN(len(c.shelves))
 	if s := c.shelves[i]; s == nil || s.uses >= usesOfShelf {
 		c.shelves[i] = c.newShelf()
 	}
 	s := c.shelves[i]
 	a := s.animals[c.random.IntN(animalsOfShelf)]
 	isBeingAdded := a.added.sent && !a.added.keyed && a.id == 0
-	quiet := c.isQuiet()
-	if isBeingAdded || c.OnlyLists || quiet && (a.id == 0 || c.chance(2)) || c.chance(6) {
+	if isBeingAdded || c.OnlyLists || c.chance(6) {
 		return c.drawList(), nil, nil
 	}
 	op := Operation{Client: c.number, Shelf: s.number, Animal: a.number, ID: a.id}
-	if quiet {
-		return c.drawRead(op, a), s, nil
-	}
 	if c.chance(10) {
 		op.Kind, op.Animal, op.ID, op.Query.Category = Count, 0, 0, c.category(s)
 		return op, s, nil
@@ -314,22 +301,6 @@ func (c client) drawList() Operation {
 	op.Query = q
 	c.lists[op.Kind] = op
 	return op
-}
-
-// drawIndex returns a random index of shelves. If the processes share a file, each shelf in the first half
-// is used by the clients of one process only. So the model judges what these clients read of the shelf.
-func (c client) drawIndex() int {
-	i := c.random.IntN(len(c.shelves))
-	if c.History.SharedFile && i < len(c.shelves)/2 {
-		return i - i%len(c.URLs) + c.processes[0]
-	}
-	return i
-}
-
-// isQuiet reports whether the process gets no writes now. Its own commits would invalidate its pages, and
-// hide that it misses the commits of another process.
-func (c client) isQuiet() bool {
-	return c.History.SharedFile && int(c.History.now()/(3*maxStaleness))%(3*len(c.URLs)) == c.processes[0]
 }
 
 // drawUse returns a random request for an animal that has been added.

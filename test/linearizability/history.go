@@ -146,9 +146,6 @@ func (op *Operation) onlyReads() bool {
 // A History is the operations of all clients. The clients add operations concurrently. It is judged
 // afterwards.
 type History struct {
-	// SharedFile is whether the processes share an SQLite file. If they do, a read may miss commits of
-	// other processes for maxStaleness. It never misses acknowledged commits of its own process.
-	SharedFile bool `json:"sharedFile"`
 	// Proxied is whether the clients use a proxy, see Operation.Proxied.
 	Proxied bool `json:"proxied,omitempty"`
 	// Uncertain is whether a write with a 503 may have been committed, because the disk or the database
@@ -207,7 +204,7 @@ func (h *History) String() string {
 // at returns a history that has only the operations whose Call is at most sent. If the Return of an operation
 // is after acknowledged, its outcome is unknown.
 func (h *History) at(acknowledged, sent time.Duration) *History {
-	past := &History{SharedFile: h.SharedFile, Uncertain: h.Uncertain, begin: h.begin}
+	past := &History{Uncertain: h.Uncertain, begin: h.begin}
 	for _, op := range h.operations {
 		if op.Return > acknowledged {
 			op.Response = Response{}

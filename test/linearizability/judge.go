@@ -23,7 +23,7 @@ import (
 func (h *History) Check(page string) (problems []error, err error) {
 	s := h.shown()
 	problems, err = h.checkShelves(s, page)
-	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages()), err
+	return slices.Concat(problems, h.checkListedOrders(s), h.checkIDs(s), h.checkPages()), err
 }
 
 // WantPossible fails the test if the history is impossible or cannot be judged, or if checkOutcomes finds a problem.

@@ -124,12 +124,6 @@ func (op Operation) with(items ...Item) Operation {
 	return op
 }
 
-// by returns the operation with another process.
-func (op Operation) by(process int) Operation {
-	op.Process = process
-	return op
-}
-
 // keyed returns the operation with an idempotency key, and whether it was replayed.
 func (op Operation) keyed(replayed bool) Operation {
 	op.Keyed, op.Replayed = true, replayed
@@ -145,21 +139,15 @@ func (op Operation) where(change func(*Operation)) Operation {
 // A judgement is a history, and whether it is possible. In each history an animal is added, ordered and
 // delivered. operations are the other operations.
 type judgement struct {
-	operations        []Operation
-	possible          bool
-	shared, uncertain bool // SharedFile and Uncertain of the History
+	operations []Operation
+	possible   bool
+	uncertain  bool // Uncertain of the History
 }
 
 func possible(operations ...Operation) judgement {
 	return judgement{operations: operations, possible: true}
 }
 func impossible(operations ...Operation) judgement { return judgement{operations: operations} }
-
-// shared returns the judgement for processes that share a file.
-func shared(j judgement) judgement {
-	j.shared = true
-	return j
-}
 
 // TestJudgeFindsWhatIsImpossible judges short histories. Each differs from a possible history in one thing.
 func TestJudgeFindsWhatIsImpossible(t *testing.T) {
@@ -229,13 +217,7 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"get of an older status":         impossible(got(1, 1, "pending").at(17, 18)),
 		"get of another name":            impossible(get.with(fields(1, 0, 1, Fields{Variant: 1, Status: "sold"}))),
 		"get of an order's older status": impossible(buy.where(func(o *Operation) { o.Kind, o.Keyed, o.OrderID = GetOrder, false, 1 }).at(13, 14)),
-		"get of an older status, in another process": shared(possible(got(1, 1, "pending").by(1).at(17, 18))),
-		"get of a status that is too old":            shared(impossible(got(1, 1, "pending").by(1).at(200, 201))),
-		"get of an order that is too old": shared(impossible(
-			buy.where(func(o *Operation) { o.Kind, o.Keyed, o.OrderID = GetOrder, false, 1 }).by(1).at(200, 201),
-		)),
-		"get of an animal that is gone, too late": shared(impossible(add2, remove2, got(2, 2, "available").by(1).at(200, 201))),
-		"reads that all fail":                     impossible(slices.Repeat([]Operation{get.code("")}, 100)...),
+		"reads that all fail":            impossible(slices.Repeat([]Operation{get.code("")}, 100)...),
 
 		"corrected":                       possible(add2, correct2, got(2, 2, "sold").at(11, 12)),
 		"corrected, and as before":        impossible(add2, correct2, got(2, 2, "available").at(11, 12)),
@@ -299,8 +281,6 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"counted, perhaps":            possible(add2.code(""), counted(2, tally{available: 1, total: 1})),
 		"counted half of an addition": impossible(two.code(""), counted(3, tally{none: 1, total: 1})),
 		"counted what was removed":    impossible(add2, remove2, counted(2, tally{available: 1, total: 1}).at(11, 12)),
-		"counted in another process":  shared(possible(counted(1, tally{}).by(1))),
-		"counted in its own process":  shared(impossible(counted(1, tally{}))),
 		"not added, and counted":      impossible(add2.code("unavailable"), counted(2, tally{available: 1, total: 1})),
 		"not added, and listed":       impossible(add2.code("unavailable"), list.with(sold, available2)),
 		"not added, and not counted":  possible(add2.code("unavailable"), counted(2, tally{})),
@@ -325,7 +305,7 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"filtered list without it":       impossible(filtered(list, "sold")),
 		"filtered list of others":        possible(filtered(list, "none,pending")),
 		"filtered by several":            impossible(filtered(list, "available,sold")),
-		"not of its filter":              shared(impossible(filtered(list, "available", sold).by(1))),
+		"not of its filter":              impossible(filtered(list, "available", sold)),
 		"of its category":                possible(listed(List, Query{Category: 2}, sold).at(7, 8)),
 		"of its category, without it":    impossible(listed(List, Query{Category: 2}).at(7, 8)),
 		"of another category":            impossible(listed(List, Query{Category: 4}, sold).at(7, 8)),
@@ -358,47 +338,26 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"orders of another status":       impossible(filtered(orders, "placed", orders.Items[0])),
 		"orders refused":                 impossible(orders.code("invalid_parameter")),
 		"orders that are there twice":    impossible(orders.with(orders.Items[0], orders.Items[0])),
-		"order of nobody":                shared(impossible(add2, orders.with(orders.Items[0], orderItem(7, 2, "placed")))),
+		"order of nobody":                impossible(add2, orders.with(orders.Items[0], orderItem(7, 2, "placed"))),
 		"orders of one request": impossible(
 			add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "placed"), orderItem(3, 2, "placed")),
 		),
-		"order that nobody can end": shared(impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "delivered")))),
+		"order that nobody can end": impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "delivered"))),
 		"absent after it was seen": impossible(
 			added(2, 2, "available").keyed(false).code("").at(50, 60),
 			added(2, 2, "").keyed(false).at(10, 200),
 			list.with(sold, pet(2, 2, "")).at(15, 20), list.at(30, 40),
 		),
 
-		"another process within 100 ms":          shared(possible(list.with().by(1))),
-		"another process after 100 ms":           shared(impossible(list.with().by(1).at(107, 108))),
-		"another process after 100 ms, filtered": shared(impossible(filtered(list, "sold").by(1).at(107, 108))),
-		"another process, removed before":        shared(impossible(add2, remove2, list.with(sold, available2).by(1).at(200, 201))),
-		"another process, corrected before":      shared(impossible(add2, correct2, list.with(sold, available2).by(1).at(200, 201))),
-		"its process within 100 ms":              shared(impossible(list.with())),
-		"an older status within 100 ms":          shared(possible(list.with(pending).by(1).at(105, 108))),
-		"an older status after 100 ms":           shared(impossible(list.with(pending).by(1).at(107, 108))),
-		"orders, another process within 100 ms":  shared(possible(orders.with().by(1))),
-		"orders, another process after 100 ms":   shared(impossible(orders.with().by(1).at(107, 108))),
-		"orders, its process within 100 ms":      shared(impossible(orders.with())),
-		"orders, older status within 100 ms":     shared(possible(orders.with(orderItem(1, 1, "placed")).by(1).at(105, 108))),
-		"orders, older status after 100 ms":      shared(impossible(orders.with(orderItem(1, 1, "placed")).by(1).at(107, 108))),
-		"its process, changed by others before":  shared(impossible(add2.by(1), ordered(2, 2, 2).at(10, 11), list.with(sold, available2).at(20, 21))),
-		"its process, perhaps changed by others": shared(impossible(add2, unknown2.by(1), list)),
-		"its process, repeated by another":       shared(impossible(sell.by(1).at(15, 16), list.with(pending).at(20, 21))),
-		"older status after the first response":  shared(impossible(sell.at(5, 50), list.with(pending).by(1).at(110, 111))),
-		"its process, whose response is late": shared(possible(
-			add2, ordered(2, 2, 2).by(1).at(10, 11), ended(Cancel, 2, 2, 2).at(30, 60), ordered(2, 2, 3).by(1).at(35, 36),
-			ended(Deliver, 2, 2, 3).by(1).at(40, 41), list.with(sold, pet(2, 2, "pending")).at(61, 62),
-		)),
-		"one that is there twice": shared(impossible(
-			add2.keyed(false).code(""), added(2, 3, "available").keyed(false).by(1).at(3, 4),
+		"one that is there twice": impossible(
+			add2.keyed(false).code(""), added(2, 3, "available").keyed(false).at(3, 4),
 			list.with(sold, available2, pet(2, 3, "available")).at(500, 501),
-		)),
+		),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := NewHistory()
-			h.SharedFile, h.Uncertain = test.shared, test.uncertain
+			h.Uncertain = test.uncertain
 			for _, op := range append([]Operation{add, buy, sell}, test.operations...) {
 				h.add(op)
 			}

@@ -123,8 +123,7 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records. It leaves out successful reads
-// for which mayBeOld is true. checkAges judges these reads, except counts, which nothing judges.
+// events returns the requests for a shelf, and what pages show of its records.
 func (h *History) events(s shown, shelf int) (events []event) {
 	add := func(op *Operation, input any) {
 		e := event{op.Call, op.Return, op.Client, input}
@@ -134,14 +133,10 @@ func (h *History) events(s shown, shelf int) (events []event) {
 		events = append(events, e)
 	}
 	for _, op := range s.requests[shelf] {
-		if !op.onlyReads() || op.Code != ok || !h.mayBeOld(s, shelf, op.Process) {
-			add(op, op)
-		}
+		add(op, op)
 	}
 	for _, o := range s.observations[shelf] {
-		if !h.mayBeOld(s, shelf, o.page.Process) {
-			add(o.page, o)
-		}
+		add(o.page, o)
 	}
 	return events
 }

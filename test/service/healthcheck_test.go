@@ -17,7 +17,7 @@ func TestHealthcheckSaysWhetherTheServiceIsReady(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	writeCertificate(t, dir, 1)
-	plain, secure := harness.Start(t, dir), harness.Start(t, dir, tlsFlags...)
+	plain, secure := harness.Start(t, t.TempDir()), harness.Start(t, dir, tlsFlags...)
 	_, port, _ := net.SplitHostPort(plain.Address())
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	testkit.Check(t, err)
