@@ -85,8 +85,9 @@ func TestOneLockIsHeldAtATime(t *testing.T) {
 			if held.Add(1) != 1 {
 				err = errors.New("two callers have the lock")
 			}
+			_, readErr := os.ReadDir(filepath.Dir(path)) // takes some time
 			held.Add(-1)
-			if err := errors.Join(err, lock.Close()); err != nil {
+			if err := errors.Join(err, readErr, lock.Close()); err != nil {
 				return false, err
 			}
 		}
