@@ -13,6 +13,8 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/test/testkit"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
 )
 
 // Follow also passes the changes of other processes, and changes that are made with InTx, such as the changes of an
@@ -20,14 +22,17 @@ import (
 func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)
-	service, other := newService(t, store, petstore.Options{}), newService(t, store, petstore.Options{})
+	service := newService(t, store, petstore.Options{})
+	other, err := repository.Open(t.Context(), store, repository.Options{}) // as a command does
+	testkit.Check(t, err)
+	t.Cleanup(func() { testkit.Check(t, other.Close()) })
 	rex := domain.NewPet{Name: "Rex", CategoryID: 7}
 	for i := range 2 {
 		pet, replayed, err := service.Pets().Create(t.Context(), rex, domain.IdempotencyKey{Caller: "delivery", Value: "1"})
 		testkit.Equal(t, "Create", rex.WithID(1), pet, err)
 		testkit.Equal(t, "replayed", i == 1, replayed)
 	}
-	testkit.Check(t, other.Store().InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+	testkit.Check(t, other.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, slices.Repeat([]domain.NewPet{rex}, 150)) // more animals than a page has
 		return err
 	}))
@@ -37,7 +42,7 @@ func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 		changes = nil
 		return service.Follow(t.Context(), after, func(ctx context.Context, change domain.Change) error {
 			if changes = append(changes, change); len(changes) == 151 { // the other process adds while Follow runs
-				_, _, err := other.Orders().Place(ctx, 7, domain.IdempotencyKey{})
+				_, _, err := usecase.NewOrders(other, other.Orders(), usecase.Now).Place(ctx, 7, domain.IdempotencyKey{})
 				testkit.Check(t, err)
 			}
 			if len(changes) == n {

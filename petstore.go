@@ -31,7 +31,7 @@ import (
 
 // Options are the options of New.
 type Options struct {
-	// Store are the options of the store. New sets ObserveCommit and ObserveFailure, and copies TracerProvider,
+	// Store are the options of the store. New sets Service, ObserveCommit and ObserveFailure, and copies TracerProvider,
 	// StaleIfUnavailable and, as Timeout, RequestTimeout from API.
 	Store repository.Options
 	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Numbers, NumbersAge and Remote. Metrics
@@ -99,6 +99,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	if o.Store.ObserveCommit, o.Store.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
 		return nil, err
 	}
+	o.Store.Service = true
 	if s.store, err = repository.Open(ctx, e, o.Store); err != nil {
 		return nil, err
 	}

@@ -182,6 +182,20 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	}
 }
 
+func TestOneServiceServesASQLiteFile(t *testing.T) {
+	t.Parallel()
+	store := newEngine(t)
+	first, err := petstore.New(t.Context(), store, petstore.Options{})
+	testkit.Check(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // New waits longer for the first service
+	defer cancel()
+	_, err = petstore.New(ctx, store, petstore.Options{})
+	testkit.WantError(t, "New beside another service", err, context.DeadlineExceeded)
+	testkit.Check(t, petstore.Migrate(t.Context(), store))
+	testkit.Check(t, first.Close())
+	newService(t, store, petstore.Options{})
+}
+
 func TestMigrateIsAStepOfItsOwn(t *testing.T) {
 	t.Parallel()
 	store, o := newEngine(t), petstore.Options{Store: repository.Options{Options: engine.Options{NoMigration: true}}}

@@ -35,10 +35,13 @@ type Options struct {
 	// RequireSynchronous makes transactions and Check fail while a commit on a PostgreSQL server would not
 	// wait for a standby. Open succeeds all the same.
 	RequireSynchronous bool
-	// Exclusive opens a store for this process alone. Open returns an ErrInUse while a process has the
-	// store open. Until Close, other processes cannot open the store, or at least cannot write to it. The
-	// Database has one connection, for either a transaction or the Readers at a time. An existing store is
-	// not migrated. repository.Open rejects this option.
+	// Service opens a store for the service. A SQLite file has one service at a time: Open waits up to 30 s
+	// until another one has stopped, as long as that needs with the default settings. Commands leave it out.
+	// PostgreSQL ignores it.
+	Service bool
+	// Exclusive opens a store alone. Open returns an ErrInUse while somebody has the store open. Until Close,
+	// no other process can open the store. The Database may have one connection, for either a transaction or
+	// the Readers at a time. An existing store is not migrated. repository.Open rejects this option.
 	Exclusive bool
 }
 

@@ -18,7 +18,7 @@ const (
 	FailureIO         Failure = "io"          // the disk failed to read or write
 	FailureCorrupt    Failure = "corrupt"     // the file is damaged
 	FailureCannotOpen Failure = "cannot_open" // a file could not be opened, as with too many open files
-	FailureReplaced   Failure = "replaced"    // the file was replaced, removed, truncated or overwritten while it was open
+	FailureReplaced   Failure = "replaced"    // the file or its WAL was moved, removed or replaced while it was open
 	FailureTimeout    Failure = "timeout"     // the deadline of the caller has passed
 	FailureQueueFull  Failure = "queue_full"  // too many transactions were queued
 	FailureClosed     Failure = "closed"      // the store was closed
@@ -37,7 +37,7 @@ var reasons = map[Failure]string{
 	FailureIO:             "its disk failed",
 	FailureCorrupt:        "it is damaged",
 	FailureCannotOpen:     "its file cannot be opened",
-	FailureReplaced:       "its file was replaced, removed or damaged",
+	FailureReplaced:       "its file or its WAL was moved, removed or replaced",
 	FailureTimeout:        "it did not respond in time",
 	FailureQueueFull:      "it has too many requests",
 	FailureClosed:         "it is closed",

@@ -8,6 +8,9 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
+// NewWithWait is New with the time that Open waits for another service.
+func NewWithWait(path string, wait time.Duration) engine.Engine { return fileEngine{path, wait} }
+
 // FailCommit makes a database behave as after a commit that has failed and was not overwritten.
 func FailCommit(d engine.Database) {
 	database := d.(*database)

@@ -7,13 +7,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
-	"golang.org/x/sys/unix"
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
@@ -24,16 +22,19 @@ import (
 
 // New returns the engine for a store in the file at path. repository.Open may create the file. The path
 // must be neither :memory: nor a URI.
-func New(path string) engine.Engine { return fileEngine{path} }
+func New(path string) engine.Engine { return fileEngine{path, 30 * time.Second} }
 
 // A fileEngine implements engine.Engine.
-type fileEngine struct{ path string }
+type fileEngine struct {
+	path        string
+	serviceWait time.Duration // how long Open waits until another service has stopped
+}
 
 func (e fileEngine) String() string         { return e.path }
 func (e fileEngine) Remedy(err error) error { return withRemedy(err, e.path) }
 
 func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
-	d, err := open(ctx, e.path, o)
+	d, err := e.open(ctx, o)
 	if err != nil {
 		return nil, withRemedy(err, e.path)
 	}
@@ -43,11 +44,13 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 // A database implements engine.Database on an open file. It has one connection that writes and a pool of
 // connections that read.
 type database struct {
+	lock       *storefile.Lock // on everybody who has the store open
+	service    *storefile.Lock // nil without engine.Options.Service
 	file       *storefile.File
 	writerPool *sql.DB // a pool of one connection
 	writer     *sql.Conn
 	closedConn *sql.Conn // a closed connection, which a transaction has after its end
-	readers    *sql.DB   // nil if the file was opened with engine.Options.Exclusive
+	readers    *sql.DB
 	schema     engine.Schema
 	seen       atomic.Pointer[seen] // what was read last
 	polled     int64                // the data_version at the last Poll
@@ -66,19 +69,26 @@ type seen struct {
 	locked  bool
 }
 
-func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
-	if err := storefile.CheckPath(path); err != nil {
-		return nil, err
-	}
-	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if o.Exclusive {
-		if err := storefile.CheckNotOpen(path); err != nil {
+func (e fileEngine) open(ctx context.Context, o engine.Options) (_ *database, err error) {
+	d, path := &database{}, e.path
+	d.seen.Store(&seen{})
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if o.Service {
+		if d.service, err = storefile.LockService(ctx, path, e.serviceWait); err != nil {
 			return nil, err
 		}
+	}
+	if o.Exclusive {
+		d.lock, err = storefile.LockAlone(ctx, path)
+	} else {
+		d.lock, err = storefile.LockShared(ctx, path)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := storefile.CheckLinks(path); err != nil {
 		return nil, err
@@ -86,15 +96,8 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if err := schema.CheckFile(ctx, path, !o.NoMigration, !o.NoMigration && !o.Exclusive); err != nil {
 		return nil, err
 	}
-	d := &database{}
-	d.seen.Store(&seen{})
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.Close())
-		}
-	}()
 	hadWAL := storefile.HasWAL(path)
-	if err := d.connect(ctx, path, o); err != nil {
+	if err := d.connect(ctx, path, o.MaxOpenConns+1); err != nil {
 		return nil, err
 	}
 	if d.schema, err = schema.Migrate(ctx, d.writerPool); err != nil {
@@ -120,24 +123,16 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 }
 
 // connect opens the writer first, because it creates the WAL and a reader cannot.
-func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
-	pragmas := maps.Clone(writerPragmas)
-	if o.Exclusive {
-		pragmas.Set("_locking_mode", "EXCLUSIVE") // until the connection is closed
+func (d *database) connect(ctx context.Context, path string, readers int) (err error) {
+	if d.writerPool, err = connect(ctx, path, writerPragmas, 1); err == nil {
+		d.readers, err = connect(ctx, path, storefile.ReaderPragmas, readers)
 	}
-	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil || o.Exclusive {
-		return err
-	}
-	d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns+1)
 	return err
 }
 
 // openReaders opens all connections that read. Opening one later could fail: there may be no free descriptor,
 // or the schema of a new store may not be readable, which SQLite reports as a missing table.
 func (d *database) openReaders(ctx context.Context, size int) error {
-	if d.readers == nil {
-		return storefile.ReadTables(ctx, d.writer)
-	}
 	for range max(size, 1) {
 		conn, err := d.readers.Conn(ctx)
 		if err != nil {
@@ -151,12 +146,7 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 	return nil
 }
 
-func (d *database) Readers() gorm.ConnPool {
-	if d.readers == nil {
-		return d.writer
-	}
-	return d.readers
-}
+func (d *database) Readers() gorm.ConnPool { return d.readers }
 
 // ReadContext implements engine.Database. The query gets no deadline: it reads one page or one record, and
 // for a deadline database/sql would start a goroutine.
@@ -266,5 +256,5 @@ func (d *database) Close() (err error) {
 			err = errors.Join(err, pool.Close())
 		}
 	}
-	return err
+	return errors.Join(err, d.lock.Close(), d.service.Close())
 }

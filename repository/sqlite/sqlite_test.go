@@ -37,6 +37,24 @@ func TestStoresOnOneFile(t *testing.T) {
 	})
 }
 
+func TestOneServiceServesAFile(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	service := repository.Options{Options: engine.Options{Service: true}}
+	first, err := repository.Open(t.Context(), sqlite.New(path), service)
+	check(t, err)
+	t.Cleanup(func() { _ = first.Close() })
+	_, err = repository.Open(t.Context(), sqlite.NewWithWait(path, 50*time.Millisecond), service)
+	testkit.WantMessage(t, "a second service", err, path, "stop that service, or run several services on PostgreSQL (database.driver: postgres)")
+	command := sqlitetest.Open(t, path)
+	check(t, command.InTx(t.Context(), storetest.Adding("Tom")))
+	time.AfterFunc(100*time.Millisecond, func() { _ = first.Close() })
+	second, err := repository.Open(t.Context(), sqlite.NewWithWait(path, time.Minute), service)
+	check(t, err)
+	storetest.WantNames(t, second, "Rex", "Tom")
+	check(t, second.Close())
+}
+
 func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	t.Parallel()
 	var migrate repository.Options

@@ -99,6 +99,17 @@ func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	wantAnimals(t, dir, 2)
 }
 
+func TestRestoreReadsABackupOnAReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "7")
+	const readOnly = `mkdir disk && "$0" backup disk/monday.db && mount --bind disk disk && mount -o remount,bind,ro disk`
+	cmd := harness.AllowMounts(t, harness.CommandAfter(t.Context(), dir, readOnly, "restore", "disk/monday.db"))
+	if _, stderr, code := harness.RunCommand(t, cmd); code != 0 {
+		t.Errorf("got code %d, stderr %q, want 0", code, stderr)
+	}
+	wantAnimals(t, dir, 7)
+}
+
 // wantAnimals expects a number of animals in the store, and that it is intact.
 func wantAnimals(t *testing.T, dir string, want int) {
 	t.Helper()

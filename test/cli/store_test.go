@@ -25,7 +25,9 @@ func TestNewStoreHasMode0600AndAnExistingOneKeepsItsOwn(t *testing.T) {
 			testkit.Check(t, os.Chmod(harness.StorePath(dir), mode))
 		}
 		harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "umask "+umask, "serve", "--first-key"))
-		wantModes(t, dir, map[string]fs.FileMode{"petstore.db": mode, "petstore.db-shm": mode, "petstore.db-wal": mode})
+		wantModes(t, dir, map[string]fs.FileMode{
+			"petstore.db": mode, "petstore.db-shm": mode, "petstore.db-wal": mode, "petstore.db-lock": mode, "petstore.db-service": mode,
+		})
 	}
 }
 

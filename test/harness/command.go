@@ -3,6 +3,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -62,6 +63,7 @@ var build = sync.OnceValues(func() (path string, err error) {
 	path = filepath.Join(folder, "petstore")
 	cmd := exec.Command("go", append(args, "-ldflags", "-s -w -X main.version=v0.0.0-test -X main.commit=test", "-o", path, "./cmd/petstore")...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_CFLAGS="+cmp.Or(os.Getenv("CGO_CFLAGS"), "-O2 -g0 -DHAVE_FDATASYNC")) // as in the Makefile
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build petstore: %w\n%s", err, output)
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 
@@ -63,6 +64,11 @@ func Copy(ctx context.Context, path string, to *os.File, progress func(copied, t
 }
 
 func copyStore(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (c Contents, err error) {
+	lock, err := storefile.LockShared(ctx, path)
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) { // a backup may be where nobody can write
+		return c, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	source, err := openSource(ctx, path)
 	if err != nil {
 		return c, err
@@ -80,14 +86,6 @@ func copyStore(ctx context.Context, path string, to *os.File, progress func(copi
 // openSource checks the store at path and begins a transaction. Without the transaction, a commit of
 // another process would restart the copy.
 func openSource(ctx context.Context, path string) (*sql.Conn, error) {
-	if err := storefile.CheckPath(path); err != nil {
-		return nil, err
-	}
-	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
 	if err := storefile.CheckLinksOfBackup(path); err != nil {
 		return nil, err
 	}

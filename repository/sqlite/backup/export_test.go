@@ -11,7 +11,6 @@ import (
 // there is a step with this number.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
 	r := newReplacement(path, with, now, false)
-	defer func() { r.lock.Close() }()
 	steps := r.steps()
 	for _, run := range steps[:min(step, len(steps))] {
 		if err := run(ctx); err != nil {

@@ -32,8 +32,8 @@ import (
 // If the previous file is damaged, or its WAL belongs to another file, both are kept as they are. The WAL
 // gets a name that SQLite does not look for. path must not be a symbolic link.
 //
-// If another process has the store open, or if the file at path is the database of another program, Replace
-// returns an error and changes nothing. This process must not have the store open.
+// If a process has the store open, or if the file at path is the database of another program, Replace returns
+// an error and changes nothing.
 func Replace(ctx context.Context, path, with string, now time.Time, revokeKeys bool) (Replaced, error) {
 	r := newReplacement(path, with, now, revokeKeys)
 	if err := r.run(ctx); err != nil {
@@ -42,13 +42,13 @@ func Replace(ctx context.Context, path, with string, now time.Time, revokeKeys b
 	return r.result, nil
 }
 
-// CheckNotOpen returns an error if another process has the store at path open. This process must not have
-// it open.
-func CheckNotOpen(path string) error {
-	if err := storefile.CheckNotOpen(path); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+// CheckNotOpen returns an engine.ErrInUse if a process has the store at path open.
+func CheckNotOpen(ctx context.Context, path string) error {
+	lock, err := storefile.LockAlone(ctx, path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, sqlite.New(path).Remedy(err))
 	}
-	return nil
+	return lock.Close()
 }
 
 // Replaced is what Replace has done, also if it returns an error.
@@ -64,9 +64,8 @@ type replacement struct {
 	path, with string
 	now        time.Time
 	revokeKeys bool
-	suffix     string   // the suffix of the files that are kept
-	exists     bool     // whether there is a previous store
-	lock       *os.File // the lock of the previous store
+	suffix     string // the suffix of the files that are kept
+	exists     bool   // whether there is a previous store
 	result     Replaced
 }
 
@@ -75,13 +74,12 @@ func newReplacement(path, with string, now time.Time, revokeKeys bool) *replacem
 }
 
 // run runs the steps. Meanwhile no process can open the store.
-func (r *replacement) run(ctx context.Context) error {
-	unlock, err := storefile.LockFolder(ctx, r.path, unix.LOCK_EX)
+func (r *replacement) run(ctx context.Context) (err error) {
+	lock, err := storefile.LockAlone(ctx, r.path)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	defer func() { _ = r.lock.Close() }() // nil unless lockPrevious has run; Close of a nil file does nothing
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
 			return err
@@ -104,7 +102,7 @@ func (r *replacement) steps() []func(context.Context) error {
 	}
 	return []func(context.Context) error{
 		r.checkPrevious, ifExists(r.writeWAL), r.succeed,
-		ifExists(r.lockPrevious), ifExists(r.copyOwner), ifExists(r.removeLink),
+		ifExists(r.copyOwner), ifExists(r.removeLink),
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
 		ifExists(r.keepPrevious),
 		func(context.Context) error { return os.Rename(r.with, r.path) },
@@ -160,12 +158,6 @@ func isDamaged(ctx context.Context, path string) bool {
 	defer func() { _ = pool.Close() }()
 	err := checkIntegrity(ctx, pool)
 	return err != nil && storefile.Code(err) != sqlite3.ErrBusy && ctx.Err() == nil
-}
-
-// lockPrevious locks the previous store until Replace returns.
-func (r *replacement) lockPrevious(context.Context) (err error) {
-	r.lock, err = storefile.Lock(r.path)
-	return err
 }
 
 // copyOwner gives the new store the permissions and the owner of the previous one.

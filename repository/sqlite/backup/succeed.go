@@ -37,7 +37,11 @@ func (r *replacement) succeed(ctx context.Context) error {
 		r.result.KeysErr = errors.New("the replaced store is damaged, or has the WAL of another file")
 	default:
 		const query = "SELECT json_group_object(hex(hash), revoked_at) FROM api_keys WHERE revoked_at IS NOT NULL"
-		if err := previous.QueryRowContext(ctx, query).Scan(&revocations); err != nil {
+		err := storefile.CheckNotOverwritten(ctx, previous)
+		if err == nil {
+			err = previous.QueryRowContext(ctx, query).Scan(&revocations)
+		}
+		if err != nil {
 			r.result.KeysErr = fmt.Errorf("the replaced store cannot be read (%w)", err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 	"example.com/petstore/repository/storetest"
 )
 
@@ -38,6 +39,17 @@ func TestReplaceBeginsAtAPositionThatNobodyHasUsed(t *testing.T) {
 		t.Errorf("got %+v after the position %d", page, last)
 	}
 	check(t, errors.Join(err, restored.Close()))
+}
+
+// The file may have the API keys of an older store.
+func TestReplaceReadsNoKeysOfAFileThatWasOverwritten(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	sqlitetest.CopyStore(t, path, path+".restored")
+	sqlitetest.Execute("UPDATE store_file SET generation = 7")(t, path) // as after a checkpoint to another store
+	replaced, err := backup.Replace(t.Context(), path, path+".restored", at, false)
+	check(t, err)
+	testkit.WantError(t, "KeysErr", replaced.KeysErr, storefile.ErrOverwritten)
 }
 
 func TestReplaceGivesNoIDOutAgain(t *testing.T) {

@@ -72,8 +72,6 @@ or a password file (PGPASSFILE).`,
 
 // copy copies a store. It reports the progress on standard error, and lists the copied tables on standard output.
 func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot bool) error {
-	// Copy checks whether another process has the file of the target open. If this process had it open as the source, the
-	// check would release the locks of the source.
 	if from.String() == to.String() || isSameFile(from.String(), to.String()) {
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}

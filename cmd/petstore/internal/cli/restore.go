@@ -65,7 +65,7 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	if store, err = fileBehindLink(store); err != nil {
 		return err
 	}
-	if err := backup.CheckNotOpen(store); err != nil { // checked before the copy, which may take long
+	if err := backup.CheckNotOpen(ctx, store); err != nil { // checked before the copy, which may take long
 		return err
 	}
 	file, err := createFile(store + ".restored")

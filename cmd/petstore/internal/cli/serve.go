@@ -21,6 +21,9 @@ func newServe(in *invocation) *cobra.Command {
 restart the process. A changed TLS certificate is loaded without a restart. SIGHUP is
 ignored, unless the log is written to a terminal, which has been closed then.
 
+A SQLite file has one service: serve waits up to 30 s for another one to stop. Commands can
+use the file meanwhile. Several services need PostgreSQL (database.driver: postgres).
+
 During shutdown /readyz returns 503. For server.shutdown_delay new requests are still
 accepted, then running requests finish. The process exits within server.shutdown_delay
 plus server.shutdown_timeout: with 0, or with 1 if something failed or was interrupted. A

@@ -117,11 +117,11 @@ func TestFileOverwrittenWhileOpenIsRefusedLater(t *testing.T) {
 						sqlitetest.CopyFile(t, path+"-shm", next+"-shm")
 					}
 					check(t, s.Close())
-					_, err := repository.Open(t.Context(), sqlite.New(next), repository.Options{})
-					t.Logf("%v", err)
-					if err == nil {
+					wantUnchanged := sqlitetest.Unchanged(t, next, next+"-wal")
+					if _, err := repository.Open(t.Context(), sqlite.New(next), repository.Options{}); err == nil {
 						t.Error("the overwritten file was opened")
 					}
+					wantUnchanged()
 				})
 			}
 		}

@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -59,8 +57,8 @@ func CheckWAL(ctx context.Context, path string) error {
 func checkSharedMemory(path string) error {
 	wal, shm := walPath(path), shmPath(path)
 	// In this order: meanwhile, another process may create all three, or remove the WAL and the shared memory.
-	walRemoved := !exists(wal) && exists(shm) && !exists(wal)
-	used := exists(shm) || HasWAL(path)
+	walRemoved := !isFile(wal) && isFile(shm) && !isFile(wal)
+	used := isFile(shm) || HasWAL(path)
 	info, err := os.Stat(path)
 	const useBackup = "to use a backup, run petstore restore with it"
 	switch {
@@ -75,9 +73,9 @@ func checkSharedMemory(path string) error {
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // HasWAL reports whether a file has a WAL that is not empty. It reports false if it cannot find out; SQLite

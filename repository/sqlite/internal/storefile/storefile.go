@@ -43,8 +43,8 @@ var (
 	ErrOtherProgram = errors.New("it is the database of another program: use another file")
 )
 
-// CheckPath returns an error for a DSN of SQLite that is not the path of a file.
-func CheckPath(path string) error {
+// checkPath returns an error for a DSN of SQLite that is not the path of a file.
+func checkPath(path string) error {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
 	}
