@@ -13,15 +13,20 @@ import (
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/internal/test/testkit"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
 )
 
-// The other service stands for a command in another process.
+// The other store stands for a command in another process.
 func TestServiceLogsWhatOthersDoWithKeys(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)
 	synctest.Test(t, func(t *testing.T) {
-		keys := newService(t, store, petstore.Options{}).Keys()
-		_, err := keys.Create(t.Context(), "before", 0, "")
+		other, err := repository.Open(t.Context(), store, repository.Options{})
+		testkit.Check(t, err)
+		defer func() { testkit.Check(t, other.Close()) }()
+		keys := usecase.NewKeys(other, other.Keys(), usecase.Now)
+		_, err = keys.Create(t.Context(), "before", 0, "")
 		testkit.Check(t, err)
 		core, log := observer.New(zap.InfoLevel)
 		newService(t, store, petstore.Options{API: rest.Options{Logger: zap.New(core)}})
