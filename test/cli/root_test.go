@@ -138,9 +138,6 @@ var impossibleCommands = map[string]string{
 	"keys edit 7 --name n --set " + shop: "there is no API key with the id 7",
 	"keys rotate 7 --set " + shop:        "there is no API key with the id 7",
 	"keys revoke 7 --set " + shop:        "there is no API key with the id 7",
-	// Changes can be exported only if the service records them.
-	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
-		"set changes.enabled and start the service: changes.ndjson was not written",
 
 	"backup . --set " + shop:              ". is a folder: name a new file in it, or add --keep N to keep the latest N backups there",
 	"export . --format csv --set " + shop: ". is a folder: name a new file in it",

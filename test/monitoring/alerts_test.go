@@ -51,8 +51,7 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	harness.PrintedKey(t, dir, "create", "--name", "till-1", "--expires", "3d")
-	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s",
-		"--set", "changes.enabled=true")
+	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s")
 	s.Key = harness.PrintedKey(t, dir, "create", "--name", "till-2")
 	p := startPrometheus(t, s.AdminURL(t))
 	ctx, stop := context.WithCancel(t.Context())

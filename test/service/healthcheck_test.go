@@ -20,7 +20,7 @@ func TestHealthcheckSaysWhetherTheServiceIsReady(t *testing.T) {
 	plain := harness.Start(t, dir)
 	secure := harness.Start(t, dir, append(tlsFlags, "--set", "database.dsn=secure.db")...)
 	_, port, _ := net.SplitHostPort(plain.Address())
-	v6 := harness.Start(t, dir, "--set", "server.address=[::1]:0")
+	v6 := harness.Start(t, t.TempDir(), "--set", "server.address=[::1]:0")
 	_, v6Port, _ := net.SplitHostPort(v6.Address())
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	testkit.Check(t, err)
