@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,13 @@ func (i idempotency) Complete(ctx context.Context, claim port.Claim, result []by
 	return i.insertClaims(ctx, []port.Claim{claim}, [][]byte{result})
 }
 
+// findClaim finds one claim by the primary key. Those of several claims are put together. With IN, PostgreSQL would read all
+// claims by their time until it has statistics about them: 0.65 times the POSTs with keys.
+const findClaim = "SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ? AND claimed_at > ?"
+
+// maxClaimsOfQuery is the maximum number of claims that one query finds. SQLite allows 500 parts of a query.
+const maxClaimsOfQuery = 64
+
 // findClaims returns the outcomes of the earlier claims with the keys of claims, without the claims that have expired.
 func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[domain.IdempotencyKey]port.Outcome, error) {
 	if len(claims) == 0 {
@@ -40,17 +48,20 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 		}
 		t.claimClock.advance(newest)
 	}
-	var args []any
-	for _, claim := range claims {
-		args = append(args, claim.Caller, claim.Value)
-	}
-	for n := len(claims); n&(n-1) != 0; n++ { // the last key is repeated, so that few statements are prepared
-		args = append(args, args[len(args)-2:]...)
-	}
 	var models []claimModel
-	keys := "(caller, value) IN (VALUES (?, ?)" + strings.Repeat(", (?, ?)", len(args)/2-1) + ")"
-	if err := db.Where(keys, args...).Where("claimed_at > ?", t.claimClock.expired()).Find(&models).Error; err != nil {
-		return nil, err
+	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
+		var args []any
+		for _, claim := range few {
+			args = append(args, claim.Caller, claim.Value, t.claimClock.expired())
+		}
+		for len(args)/3&(len(args)/3-1) != 0 { // the last key is repeated, so that few statements are prepared
+			args = append(args, args[len(args)-3:]...)
+		}
+		var part []claimModel
+		if err := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/3-1), args...).Scan(&part).Error; err != nil {
+			return nil, err
+		}
+		models = append(models, part...)
 	}
 	found := map[domain.IdempotencyKey]port.Outcome{}
 	for i := range models {
