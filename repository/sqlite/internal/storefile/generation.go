@@ -32,7 +32,7 @@ func CheckWAL(ctx context.Context, path string) error {
 	reader := OpenPool(path, ReaderPragmas) // a read-only pool does not write the WAL to the file when it is closed
 	defer func() { _ = reader.Close() }()
 	for range 5 { // another process may begin a generation between both reads
-		file, err := readGenerationWithoutWAL(ctx, path)
+		file, err := generationOfFile(ctx, path)
 		if Code(err) == sqlite3.ErrCorrupt {
 			return nil // a checkpoint is running or was interrupted: the other pages are in the WAL
 		}
@@ -43,7 +43,7 @@ func CheckWAL(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if file.current == withWAL.current || file.current == withWAL.previous {
+		if file == withWAL.current || file == withWAL.previous {
 			return nil
 		}
 		time.Sleep(BusyTimeout)
@@ -93,9 +93,9 @@ func HasWAL(path string) bool {
 // Both generations are in the row of the table store, whose page each change of a record writes to the WAL. A new
 // generation begins with each copy, and when the first connection to a store is opened.
 //
-// The current generation is in the table store_file, too, whose page nothing else writes. When a file is copied over the
-// file of an open store, checkpoints write the generation of the WAL to the page of store, and store_file has that of the
-// copied file.
+// The current generation is in the table store_file, too. Nothing else writes its page, so it is the generation of the
+// file: a power failure during a checkpoint may leave a torn page of store. When a file is copied over the file of an open
+// store, checkpoints write the generation of the WAL to the page of store, and store_file has that of the copied file.
 type generation struct {
 	current, previous int64 // zero if there is none
 }
@@ -128,12 +128,16 @@ func CheckNotOverwritten(ctx context.Context, db gorm.ConnPool) error {
 	return err
 }
 
-// readGenerationWithoutWAL reads the generation of a file. If all tables are still in the WAL, the file has
-// none.
-func readGenerationWithoutWAL(ctx context.Context, path string) (generation, error) {
+// generationOfFile reads the current generation of a file without its WAL. If all tables are still in the WAL, the file
+// has none.
+func generationOfFile(ctx context.Context, path string) (current int64, err error) {
 	pool := OpenPool(path, ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
-	return readGeneration(ctx, pool)
+	if exists, err := hasTable(ctx, pool, "store_file"); err != nil || !exists {
+		return 0, err
+	}
+	err = pool.QueryRowContext(ctx, "SELECT generation FROM store_file").Scan(&current)
+	return current, err
 }
 
 // BeginGeneration begins two generations. Afterwards no earlier copy of the file has the current or the
@@ -171,8 +175,8 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := readGenerationWithoutWAL(ctx, path)
-	if err != nil || file.current != current.current {
+	file, err := generationOfFile(ctx, path)
+	if err != nil || file != current.current {
 		return err
 	}
 	if err := WriteGeneration(ctx, tx, current.current); err != nil {
@@ -184,8 +188,7 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 // WriteGeneration begins a generation after the generation previous, or after none if previous is zero.
 func WriteGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
 	current := rand.Int64() //nolint:gosec // no secret
-	_, err := db.ExecContext(ctx, `UPDATE store SET generation = ?, previous_generation = ?;
-		DELETE FROM store_file; INSERT INTO store_file (generation) VALUES (?)`, current, previous, current)
+	_, err := db.ExecContext(ctx, "UPDATE store SET generation = ?, previous_generation = ?; UPDATE store_file SET generation = ?", current, previous, current)
 	return err
 }
 

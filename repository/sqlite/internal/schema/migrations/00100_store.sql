@@ -29,10 +29,13 @@ INSERT INTO store (id, position, altered, kept_after)
     VALUES (1, CAST(unixepoch('subsec') * 1000000 AS INTEGER) + (random() & 0xffffffffff), 0, 0);
 UPDATE store SET altered = position, kept_after = position;
 
--- The generation again: nothing else writes this page, so that a file that was copied over the file of an open store is noticed.
+-- The generation again, in one row: nothing else writes this page, so that a file that was copied over the file of an open
+-- store is noticed.
 CREATE TABLE store_file (
     generation INTEGER NOT NULL
 ) STRICT;
+
+INSERT INTO store_file (generation) VALUES (0);
 
 -- An animal without a status has the status ''.
 CREATE TABLE pets (
