@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -51,10 +52,11 @@ func (t table[T]) records(query *gorm.DB, most int, fields ...any) (found []T, e
 	return found, err
 }
 
-// A readByID is a read of the records with ids. position is the position of the changes that they include.
+// A readByID is a read of the records with ids. found are those that exist, in any order. position is the position of the
+// changes that they include.
 type readByID[T any] struct {
 	ids      []int64
-	found    map[int64]T
+	found    []T
 	position int64
 }
 
@@ -64,7 +66,10 @@ func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error)
 	if r.shared != nil {
 		return read, r.readers.report(unavailable(r.shared.Do(ctx, read)))
 	}
-	return read, r.session.read(ctx, func(db *gorm.DB) error { return r.readByID(db, []*readByID[T]{read}) })
+	return read, r.session.read(ctx, func(db *gorm.DB) (err error) {
+		read.found, read.position, err = r.withIDs(db, ids)
+		return err
+	})
 }
 
 // maxSharedReads is the maximum number of reads that share a query.
@@ -76,32 +81,45 @@ func (r reader[T]) share() *batch.Group[*readByID[T]] {
 		reads := take()
 		ctx, cancel := r.database.ReadContext(context.Background(), r.readers.timeout)
 		defer cancel()
-		return r.readByID(r.db.WithContext(ctx), reads)
+		return r.readTogether(r.db.WithContext(ctx), reads)
 	})
 }
 
-// readByID runs several reads with one query. It repeats the last id, so that few statements are prepared.
-func (r reader[T]) readByID(db *gorm.DB, reads []*readByID[T]) error {
-	var ids []any
+// readTogether runs several reads with one query.
+func (r reader[T]) readTogether(db *gorm.DB, reads []*readByID[T]) error {
+	var ids []int64
 	for _, read := range reads {
+		ids = append(ids, read.ids...)
+	}
+	records, position, err := r.withIDs(db, ids)
+	byID := make(map[int64]T, len(records))
+	for _, record := range records {
+		byID[r.id(record)] = record
+	}
+	for _, read := range reads {
+		read.found, read.position = []T{}, position
 		for _, id := range read.ids {
-			ids = append(ids, id)
+			if record, ok := byID[id]; ok {
+				read.found = append(read.found, record)
+			}
 		}
 	}
-	for len(ids)&(len(ids)-1) != 0 {
-		ids = append(ids, ids[len(ids)-1])
-	}
-	var position int64
-	query := "SELECT (SELECT position FROM store), " + r.columns + " FROM " + r.name + " WHERE id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")"
-	records, err := r.records(db.Raw(query, ids...), len(ids), &position)
-	found := make(map[int64]T, len(records))
-	for _, record := range records {
-		found[r.id(record)] = record
-	}
-	for _, read := range reads {
-		read.found, read.position = found, position
-	}
 	return err
+}
+
+// withIDs returns the records with ids that exist, and the position of the changes that they include. It repeats the last
+// id, so that few statements are prepared.
+func (r reader[T]) withIDs(db *gorm.DB, ids []int64) (found []T, position int64, err error) {
+	var args []any
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	for len(args)&(len(args)-1) != 0 {
+		args = append(args, args[len(args)-1])
+	}
+	query := "SELECT (SELECT position FROM store), " + r.columns + " FROM " + r.name + " WHERE id IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
+	found, err = r.records(db.Raw(query, args...), len(ids), &position)
+	return found, position, err
 }
 
 // get returns the record with an id, or the error notFound.
@@ -110,11 +128,10 @@ func (r reader[T]) get(ctx context.Context, id int64, notFound func(int64) error
 	if err != nil {
 		return record, err
 	}
-	record, ok := read.found[id]
-	if !ok {
+	if len(read.found) == 0 {
 		return record, notFound(id)
 	}
-	return record, nil
+	return read.found[0], nil
 }
 
 // pageByID returns the records with ids that selects accepts, as one page.
@@ -123,17 +140,12 @@ func (r reader[T]) pageByID(ctx context.Context, ids []int64, newest bool, selec
 	if err != nil {
 		return domain.Page[T]{}, err
 	}
-	page := domain.Page[T]{Items: []T{}, Position: read.position}
-	ids = slices.Sorted(slices.Values(ids))
+	items := slices.DeleteFunc(read.found, func(record T) bool { return !selects(record) })
+	slices.SortFunc(items, func(a, b T) int { return cmp.Compare(r.id(a), r.id(b)) })
 	if newest {
-		slices.Reverse(ids)
+		slices.Reverse(items)
 	}
-	for _, id := range ids {
-		if record, ok := read.found[id]; ok && selects(record) {
-			page.Items = append(page.Items, record)
-		}
-	}
-	return page, nil
+	return domain.Page[T]{Items: items, Position: read.position}, nil
 }
 
 // page returns a page of the records that match a filter. It starts after an id and not at an offset, so every page takes
