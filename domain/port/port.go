@@ -28,6 +28,9 @@ type PetReader interface {
 	// Each reads one snapshot, one animal at a time, so that memory does not grow with their number. When fn returns an
 	// error, Each returns it. When ctx ends, Each returns an ErrUnavailable. In a transaction, fn must not use the
 	// Repositories of the transaction.
+	//
+	// Outside a transaction, one Each or Count of a store runs at a time: fn must call neither. Another call waits, at most
+	// for the timeout of the store. Other reads do not wait.
 	Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error
 }
 
