@@ -87,9 +87,9 @@ func (k keys) ScheduleRevocation(ctx context.Context, id int64, now time.Time, o
 }
 
 func (k keys) SetLastUsed(ctx context.Context, id int64, at time.Time) error {
-	done := k.db.WithContext(ctx).Model(&keyModel{}).
-		Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-apikey.UseInterval).UnixMilli()).
-		Update("last_used_at", notBefore("created_at", at))
-	_, err := k.tx.changedOne(done)
-	return err
+	return k.tx.write(ctx, func(db *gorm.DB) *gorm.DB {
+		return db.Model(&keyModel{}).
+			Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-apikey.UseInterval).UnixMilli()).
+			Update("last_used_at", notBefore("created_at", at))
+	})
 }

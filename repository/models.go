@@ -155,10 +155,8 @@ func (m *claimModel) outcome() (port.Outcome, error) {
 }
 
 type importModel struct {
-	Digest    []byte `gorm:"primaryKey"`
-	Added     int64
-	Complete  int64 // 0 or 1
-	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
+	Digest []byte `gorm:"primaryKey"`
+	Added  int64
 }
 
 // An unfinishedCopyModel is a row that is in a store while package storecopy has not finished copying the
@@ -193,14 +191,6 @@ func millisPtr(t *time.Time) *int64 {
 	}
 	millis := t.UnixMilli()
 	return &millis
-}
-
-// asInt returns the number by which a boolean is stored.
-func asInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // notBefore returns a value for an UPDATE: at, or the value of the column if that is later. The clock may

@@ -117,15 +117,20 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if now == nil {
 		now = time.Now
 	}
-	s.queue = groupcommit.NewQueue(database, groupcommit.Options{Observe: o.ObserveCommit}, func(tx *groupcommit.Tx) *transaction {
-		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
-		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-		return newTransaction(database, inTx, tx, clock)
-	}, (*transaction).create, func(t *transaction, commit func() error) error {
-		if err := t.finish(now); err != nil {
-			return engine.NotCommittedError{Err: err}
-		}
-		return s.numbers.Commit(t.before, t.Numbers, commit)
+	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *creation]{
+		Repositories: func(tx *groupcommit.Tx) *transaction {
+			inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
+			inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
+			return newTransaction(database, inTx, tx, clock)
+		},
+		Create: (*transaction).create,
+		Commit: func(t *transaction, commit func() error) error {
+			if err := t.finish(now); err != nil {
+				return engine.NotCommittedError{Err: err}
+			}
+			return s.numbers.Commit(t.before, t.Numbers, commit)
+		},
+		Observe: o.ObserveCommit,
 	})
 	return s, nil
 }

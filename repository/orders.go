@@ -47,7 +47,7 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 		return domain.Order{}, err
 	}
 	o.tx.LastOrder++
-	o.tx.changed(ctx, domain.ChangeOrderPlaced, domain.ChangedRecords{Order: &order})
+	o.tx.add(ctx, domain.ChangeOrderPlaced, domain.ChangedRecords{Order: &order})
 	return order, nil
 }
 
@@ -62,6 +62,6 @@ func (o orders) End(ctx context.Context, order domain.Order) error {
 	if err := o.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("status", "updated_at").Updates(&model) }); err != nil {
 		return err
 	}
-	o.tx.changed(ctx, changeOfOrder[order.Status], domain.ChangedRecords{Order: &order})
+	o.tx.add(ctx, changeOfOrder[order.Status], domain.ChangedRecords{Order: &order})
 	return nil
 }

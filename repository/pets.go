@@ -84,7 +84,7 @@ func (t *transaction) insertPets(pets []domain.Pet) error {
 // addedPets collects the changes of animals that were inserted.
 func (t *transaction) addedPets(ctx context.Context, pets []domain.Pet) {
 	for i := range pets {
-		t.changed(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &pets[i]})
+		t.add(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &pets[i]})
 	}
 }
 
@@ -94,7 +94,7 @@ func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
 	if err != nil {
 		return err
 	}
-	p.tx.changed(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})
+	p.tx.add(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})
 	return nil
 }
 
@@ -102,6 +102,6 @@ func (p pets) Remove(ctx context.Context, pet domain.Pet) error {
 	if err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
 		return err
 	}
-	p.tx.changed(ctx, domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})
+	p.tx.add(ctx, domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})
 	return nil
 }

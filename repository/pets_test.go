@@ -35,7 +35,10 @@ func TestPagesAreFoundByTheirIndex(t *testing.T) {
 		}
 	}
 	const pk, ofStatus = "INTEGER PRIMARY KEY (rowid%s?)", "INDEX %s_status_id (status=? AND id%%s?)"
-	const ofCategory, ofPet = "INDEX pets_category_id_status_id (category_id=? AND status=? AND id%s?)", "INDEX orders_pet_id_status_id (pet_id=? AND status=? AND id%s?)"
+	const (
+		ofCategory = "INDEX pets_category_id_status_id (category_id=? AND status=? AND id%s?)"
+		ofPet      = "INDEX orders_pet_id_status_id (pet_id=? AND status=? AND id%s?)"
+	)
 	for i, test := range []struct {
 		list  func(domain.PageRequest) error
 		times int

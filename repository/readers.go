@@ -34,7 +34,7 @@ func newReaders(database engine.Database, size int, timeout time.Duration, repor
 
 // read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.
 func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	if err := r.acquire(ctx); err != nil {
+	if err := r.acquire(ctx, r.slots); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
 	defer r.slots.Release(1)
@@ -44,8 +44,8 @@ func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error
 }
 
 // acquire waits for a connection, at most for the timeout.
-func (r *readers) acquire(ctx context.Context) error {
-	if err := ctx.Err(); err != nil || r.slots.TryAcquire(1) {
+func (r *readers) acquire(ctx context.Context, slots *semaphore.Weighted) error {
+	if err := ctx.Err(); err != nil || slots.TryAcquire(1) {
 		return err
 	}
 	start := time.Now() //nolint:forbidigo // a duration
@@ -53,17 +53,13 @@ func (r *readers) acquire(ctx context.Context) error {
 	defer func() { r.waited.Add(int64(time.Since(start))) }()
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.slots.Acquire(ctx, 1)
+	return slots.Acquire(ctx, 1)
 }
 
 // readAll is read for a query of a whole table, which may take any time. It has a connection of its own, so that no
-// other read waits for it.
+// other read waits for it, except another readAll.
 func (r *readers) readAll(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	err := ctx.Err()
-	if err == nil {
-		err = r.each.Acquire(ctx, 1)
-	}
-	if err != nil {
+	if err := r.acquire(ctx, r.each); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
 	defer r.each.Release(1)

@@ -3,10 +3,15 @@ package repository_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 )
 
@@ -82,4 +87,68 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 	}
 	check(t, store.Close())
 	callAll(func(err error) bool { return errors.Is(err, domain.ErrUnavailable) })
+}
+
+// counter returns the value of a counter of a store.
+func counter(t *testing.T, s *repository.Store, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.Collectors()...)
+	families, err := registry.Gather()
+	check(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+func TestReadsThatWaitForAConnectionAreCounted(t *testing.T) {
+	t.Parallel()
+	const waits, seconds, reads = "petstore_store_read_waits_total", "petstore_store_read_wait_seconds_total", 50
+	s := open(t, newEngine(t), repository.Options{})
+	inTx(t, s, adding("Rex"))
+	_, err := s.Pets().Get(t.Context(), 1)
+	testkit.Equal(t, waits, 0.0, counter(t, s, waits), err)
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns)) // as four slow reads
+	start := time.Now()
+	var waiting sync.WaitGroup
+	for range reads {
+		waiting.Go(func() {
+			_, err := s.Pets().Get(t.Context(), 1)
+			testkit.Check(t, err)
+		})
+	}
+	testkit.WaitUntil(t, "all reads wait", func() bool { return counter(t, s, waits) == reads })
+	s.ReleaseReadSlots(maxOpenConns)
+	waiting.Wait()
+	if got, most := counter(t, s, seconds), reads*time.Since(start).Seconds(); got <= 0 || got > most {
+		t.Errorf("got %s %f, want more than 0 and at most %f", seconds, got, most)
+	}
+}
+
+// Each waits for another Each, at most for the timeout. No other read does.
+func TestSlowEachDelaysNoOtherRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, newEngine(t), repository.Options{Timeout: time.Second})
+	inTx(t, s, adding("Rex"))
+	each := func(fn func()) error {
+		return s.Pets().Each(t.Context(), "", func(domain.Pet) error { fn(); return nil })
+	}
+	var second error
+	check(t, each(func() {
+		second = each(func() { t.Error("two calls of Each run at a time") })
+		for name, call := range calls {
+			if name == "pets.Count" || name == "orders.Count" || name == "pets.Each" || name == "orders.Each" {
+				continue
+			}
+			if err := call(t.Context(), s); errors.Is(err, domain.ErrUnavailable) {
+				t.Errorf("%s: got %v during a slow Each", name, err)
+			}
+		}
+	}))
+	testkit.WantError(t, "the second Each", second, domain.ErrUnavailable, context.DeadlineExceeded)
+	check(t, each(func() {}))
 }

@@ -59,19 +59,17 @@ func (t *transaction) repositories() port.Repositories {
 // wrote says that the transaction has written something, so that it is rolled back if its function fails.
 func (t *transaction) wrote() { t.tx.Wrote() }
 
-// changed collects a change after a statement that has written it.
-func (t *transaction) changed(ctx context.Context, changeType domain.ChangeType, records domain.ChangedRecords) {
-	t.wrote()
-	t.add(ctx, changeType, records)
-}
-
-// write queues the statement that build makes, see engine.Tx.Queue.
+// write runs or queues the statement that build makes, see engine.Tx.Queue.
 func (t *transaction) write(ctx context.Context, build func(*gorm.DB) *gorm.DB) error {
 	built := build(t.db.Session(&gorm.Session{DryRun: true, Context: context.WithoutCancel(ctx)}))
 	if built.Error != nil {
 		return built.Error
 	}
-	return translate(t.db, t.tx.Queue(built.Statement.SQL.String(), built.Statement.Vars...))
+	err := t.tx.Queue(built.Statement.SQL.String(), built.Statement.Vars...)
+	if err == nil {
+		t.wrote()
+	}
+	return translate(t.db, err)
 }
 
 // changedOne reports whether a statement changed one row.

@@ -2,7 +2,6 @@ package usecase
 
 import (
 	"context"
-	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -17,33 +16,29 @@ const importBatchSize = 1000
 type Importer struct {
 	tx       port.Transactor
 	file     port.FileDigest
-	now      func() time.Time
-	stored   port.ImportState
+	total    int64
 	added    int64
 	otherIDs int64
 }
 
-// NewImporter returns an Importer of a file. now is the clock.
-func NewImporter(tx port.Transactor, file port.FileDigest, now func() time.Time) *Importer {
-	return &Importer{tx: tx, file: file, now: now}
+// NewImporter returns an Importer of a file. total is the number of animals in it.
+func NewImporter(tx port.Transactor, file port.FileDigest, total int64) *Importer {
+	return &Importer{tx: tx, file: file, total: total}
 }
 
-// Start returns how far the file has been imported. The caller must call Start first, and then Run unless the
-// import is complete. If again is true and the import is complete, Start stores and returns the zero state, and Run
-// adds all animals once more. If Run then fails, continue with again false: the import may be complete, because a
-// transaction may be durable in spite of its error.
-func (i *Importer) Start(ctx context.Context, again bool) (state port.ImportState, err error) {
-	at := i.now()
-	err = i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
-		state, err = r.Imports.Find(ctx, i.file)
-		if err == nil && again && state.Complete {
-			err = i.advance(ctx, r, state, port.ImportState{}, at)
-			state = port.ImportState{}
+// Start returns how many animals of the file were added before. The caller must call Start first, and then Run. If all
+// were added and again is true, Start stores and returns 0, and Run adds all once more. If Run then fails, continue with
+// again false: the import may be complete, because a transaction may be durable in spite of its error.
+func (i *Importer) Start(ctx context.Context, again bool) (int64, error) {
+	err := i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
+		i.added, err = r.Imports.Added(ctx, i.file)
+		if err != nil || !again || i.added < i.total {
+			return err
 		}
-		return err
+		i.added = 0
+		return r.Imports.SetAdded(ctx, i.file, 0)
 	})
-	i.stored, i.added = state, state.Added
-	return state, err
+	return i.added, err
 }
 
 // A Source returns the next n animals of a file. The first call begins with the first animal. A Source returns an
@@ -65,18 +60,15 @@ func (s Source) inBatches(total int64, size int, fn func(pets []domain.Pet) erro
 	return nil
 }
 
-// Run adds the animals of the file that have not been added before. total is the number of animals in the file.
-// After each transaction, Run calls committed with the number of animals that it has added. Run returns the error
-// of file, or an ErrConflict if another process has added animals of the same file since Start.
-func (i *Importer) Run(ctx context.Context, total int64, file Source, committed func(n int)) error {
-	if total == 0 {
-		return i.add(ctx, nil, total)
-	}
+// Run adds the animals of the file that have not been added before. After each transaction, Run calls committed with the
+// number of animals that it has added. Run returns the error of file, or an ErrConflict if another process has added
+// animals of the same file since Start.
+func (i *Importer) Run(ctx context.Context, file Source, committed func(n int)) error {
 	if err := file.inBatches(i.added, importBatchSize, func([]domain.Pet) error { return nil }); err != nil {
 		return err
 	}
-	return file.inBatches(total-i.added, importBatchSize, func(pets []domain.Pet) error {
-		err := i.add(ctx, pets, total)
+	return file.inBatches(i.total-i.added, importBatchSize, func(pets []domain.Pet) error {
+		err := i.add(ctx, pets)
 		if err == nil {
 			committed(len(pets))
 		}
@@ -84,42 +76,38 @@ func (i *Importer) Run(ctx context.Context, total int64, file Source, committed 
 	})
 }
 
-// add adds animals in one transaction. The import is complete once total animals have been added.
-func (i *Importer) add(ctx context.Context, pets []domain.Pet, total int64) error {
+// add adds animals in one transaction.
+func (i *Importer) add(ctx context.Context, pets []domain.Pet) error {
 	news := make([]domain.NewPet, len(pets))
 	for n, pet := range pets {
 		news[n] = pet.New()
 	}
-	var added []domain.Pet
-	at, to := i.now(), port.ImportState{Added: i.added + int64(len(pets))}
-	to.Complete = to.Added == total
+	var created []domain.Pet
+	added := i.added + int64(len(pets))
 	err := i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-		err := i.advance(ctx, r, i.stored, to, at)
+		before, err := r.Imports.Added(ctx, i.file)
+		if err == nil && before != i.added {
+			// The error has no Code, because no operation of the API returns it.
+			err = &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
+		}
 		if err == nil {
-			added, err = r.Pets.Create(ctx, news)
+			err = r.Imports.SetAdded(ctx, i.file, added)
+		}
+		if err == nil {
+			created, err = r.Pets.Create(ctx, news)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	i.stored, i.added = to, to.Added
+	i.added = added
 	for n, pet := range pets {
-		if pet.ID != 0 && pet.ID != added[n].ID {
+		if pet.ID != 0 && pet.ID != created[n].ID {
 			i.otherIDs++
 		}
 	}
 	return nil
-}
-
-// advance stores the state to. It returns an ErrConflict if the stored state is not from.
-func (i *Importer) advance(ctx context.Context, r port.Repositories, from, to port.ImportState, at time.Time) error {
-	advanced, err := r.Imports.Advance(ctx, i.file, from, to, at)
-	if err == nil && !advanced {
-		// The error has no Code, because no operation of the API returns it.
-		err = &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
-	}
-	return err
 }
 
 // Added returns how many animals of the file have been added so far, including earlier runs.

@@ -29,16 +29,16 @@ func namesOf(names ...string) usecase.Source {
 
 func TestImportContinuesAfterItsLastBatchAndStartsAgain(t *testing.T) {
 	t.Parallel()
+	const total, size = 1501, 1000
 	s := newTestStore(t)
-	start := func(again bool, want port.ImportState) *usecase.Importer {
+	start := func(again bool, want int64) *usecase.Importer {
 		t.Helper()
-		importer := usecase.NewImporter(s, port.FileDigest{1}, s.clock)
-		if got := must[port.ImportState](t)(importer.Start(t.Context(), again)); got != want || importer.Added() != want.Added {
-			t.Errorf("got %+v and Added %d, want %+v", got, importer.Added(), want)
+		importer := usecase.NewImporter(s, port.FileDigest{1}, total)
+		if got := must[int64](t)(importer.Start(t.Context(), again)); got != want || importer.Added() != want {
+			t.Errorf("got %d and Added %d, want %d", got, importer.Added(), want)
 		}
 		return importer
 	}
-	const total, size = 1501, 1000
 	names := make([]string, total)
 	for i := range names {
 		names[i] = strconv.Itoa(i)
@@ -46,23 +46,23 @@ func TestImportContinuesAfterItsLastBatchAndStartsAgain(t *testing.T) {
 	committed := 0
 	run := func(importer *usecase.Importer, names []string) error {
 		committed = 0
-		return importer.Run(t.Context(), total, namesOf(names...), func(n int) { committed += n })
+		return importer.Run(t.Context(), namesOf(names...), func(n int) { committed += n })
 	}
-	first, second := start(false, port.ImportState{}), start(false, port.ImportState{})
+	first, second := start(false, 0), start(false, 0)
 	if err := run(first, names[:size]); !errors.Is(err, io.ErrUnexpectedEOF) || first.Added() != size || committed != size {
 		t.Errorf("the file changed: got %v, Added %d and %d committed", err, first.Added(), committed)
 	}
 	testkit.Equal(t, "OtherIDs", int64(size-1), first.OtherIDs())
 	wantError(t, run(second, names), domain.ErrConflict, "")
-	third := start(true, port.ImportState{Added: size}) // again is true, but has no effect: the import is incomplete
+	third := start(true, size) // again is true, but has no effect: the import is incomplete
 	if err := run(third, names); err != nil || third.Added() != total || committed != total-size {
 		t.Errorf("the rest: got %v, Added %d and %d committed", err, third.Added(), committed)
 	}
 	s.wantNames(t, strings.Join(names, ""))
-	start(false, port.ImportState{Added: total, Complete: true})
-	begunAgain := start(true, port.ImportState{})
-	check(t, run(start(false, port.ImportState{}), names)) // continues the import that begunAgain began
+	start(false, total)
+	begunAgain := start(true, 0)
+	check(t, run(start(false, 0), names)) // continues the import that begunAgain began
 	wantError(t, run(begunAgain, names), domain.ErrConflict, "")
-	start(false, port.ImportState{Added: total, Complete: true})
+	start(false, total)
 	s.wantNames(t, strings.Repeat(strings.Join(names, ""), 2))
 }

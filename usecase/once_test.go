@@ -3,6 +3,7 @@ package usecase_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,6 +70,25 @@ func TestClaimExpiresAndIsRemoved(t *testing.T) {
 		check(t, s.database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) > 0 FROM idempotency_keys WHERE value = 'other'").Scan(&found))
 		if found != kept {
 			t.Errorf("%s before the newest: got that the claim is stored %t", age, found)
+		}
+	}
+}
+
+// Claims of the same time are removed in several transactions, because others wait meanwhile.
+func TestExpiredClaimsAreRemovedAFewAtATime(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	s.create(t, "first")
+	s.database.Exec(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+		INSERT INTO idempotency_keys SELECT caller, 'expired ' || i, fingerprint, NULL, 1 FROM idempotency_keys, n`)
+	const most = 512
+	for stored, key := 1201, 0; stored > key+1; key++ {
+		s.create(t, strconv.Itoa(key))
+		stored = max(stored-most, key+1) + 1
+		var got int
+		err := s.database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&got)
+		if err != nil || got != stored {
+			t.Fatalf("after transaction %d: got %d claims and %v, want %d", key, got, err, stored)
 		}
 	}
 }

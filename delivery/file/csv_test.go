@@ -50,7 +50,8 @@ func TestReaderReturnsCSVRowsOrTheirErrors(t *testing.T) {
 		"missing columns": {
 			"Tier,Art,,Preis\n",
 			[]string{
-				`error: line 1: the header has no column name and no column categoryId, but "Tier", "Art", 3 (without a title), "Preis": if one is name, ` +
+				`error: line 1: the header has no column name and no column categoryId, but "Tier", "Art", 3 (without a title), "Preis": ` +
+					`if one is name, ` +
 					"add --column name=TITLE",
 			},
 		},

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"example.com/petstore/delivery/internal/binding"
 )
 
 // petColumns are the columns of animals, in the order in which export writes them.
@@ -162,7 +162,7 @@ func (r *csvReader) checkStatus(columns map[string]int, others []string) error {
 	}
 	for _, title := range others {
 		title = strings.Trim(title, `" `)
-		if levenshtein.ComputeDistance(strings.ToLower(title), "status") <= 2 {
+		if binding.IsNearly(title, "status") {
 			return fmt.Errorf("the header has no column status, but %q: if it is the status, add --column status=%[1]s, otherwise rename it", title)
 		}
 	}

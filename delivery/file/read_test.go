@@ -98,9 +98,12 @@ func TestReaderReturnsNDJSONRowsOrTheirErrors(t *testing.T) {
 			`{"name":"a","name":"b"}`,
 			[]string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`},
 		},
-		"not UTF-8":        {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
-		"carriage returns": {"{\"name\":\"Rex\",\"categoryId\":7}\r{\"name\":\"Tom\",\"categoryId\":8}\r", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
-		"rejected row":     {`{"rule":"line 3: x","name":"Rex","categoryId":7}`, []string{`1 0 "Rex" 7 ""`}},
+		"not UTF-8": {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
+		"carriage returns": {
+			"{\"name\":\"Rex\",\"categoryId\":7}\r{\"name\":\"Tom\",\"categoryId\":8}\r",
+			[]string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`},
+		},
+		"rejected row": {`{"rule":"line 3: x","name":"Rex","categoryId":7}`, []string{`1 0 "Rex" 7 ""`}},
 		"all rules": {
 			`{"id":"1","categoryId":null,"status":""}`,
 			[]string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule +

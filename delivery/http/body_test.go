@@ -369,7 +369,8 @@ func TestBodyMustHaveJSONMediaType(t *testing.T) {
 	expect(nil, json, "identity")
 	for _, valid := range []string{
 		json[0], "application/json; charset=utf-8", "Application/JSON;Charset=UTF-8", `application/json; charset="utf-8"`,
-		"application/json; charset=utf8", "application/json; charset=US-ASCII", "application/json; version=1", "application/json;odata=verbose;charset=UTF8",
+		"application/json; charset=utf8", "application/json; charset=US-ASCII", "application/json; version=1",
+		"application/json;odata=verbose;charset=UTF8",
 	} {
 		expect(nil, []string{valid})
 	}

@@ -22,7 +22,8 @@ func TestETagIsSpeltAsInTheDocument(t *testing.T) {
 		get("/v1/store/orders"), get("/v1/store/orders/1"), postPet(newRex), patched(`{"name":"Tom"}`),
 	} {
 		data := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"+
-			"Content-Type: application/json\r\nContent-Length: %d\r\n%s\r\n\r\n%s", r.method, r.path, s.key, len(r.body), strings.Join(append(r.header, "X: x"), "\r\n"), r.body)
+			"Content-Type: application/json\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
+			r.method, r.path, s.key, len(r.body), strings.Join(append(r.header, "X: x"), "\r\n"), r.body)
 		response, err := io.ReadAll(s.dial(t, data))
 		check(t, err)
 		if strings.Count(string(response), "\r\nETag: \"") != 1 || strings.Contains(string(response), "Etag") {

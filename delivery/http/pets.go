@@ -21,7 +21,7 @@ type listPetsQuery struct {
 	Status []string `form:"status" validate:"omitempty,unique,dive,petfilter" enums:"available,pending,sold,none"`
 	// Return only animals of this category.
 	CategoryID *int64 `form:"categoryId" format:"int64"`
-	// Return the animals with these ids, 1 to 100, separated as statuses are. All of them that exist are one page: `limit` and `after` have no effect.
+	// Return the animals with these ids, 1 to 100, separated as statuses are. They are one page: `limit` and `after` have no effect.
 	ID []int64 `form:"id" validate:"omitempty,max=100,unique,dive,min=1" format:"int64"`
 }
 

@@ -31,7 +31,8 @@ func petSeeds() []string {
 		// not one JSON object
 		``, " \n", `null`, `[]`, `[{"name":"Rex","categoryId":7}]`, `"Rex"`, `7`, `true`, `{`, `{"name":"Re`, `{"name":"Rex","categoryId":7`,
 		newRex + `{}`, newRex + "x", newRex + "\x00",
-		"\ufeff" + newRex, "\ufeff", "\ufeff\ufeff" + newRex, " \ufeff" + newRex, "{\x00}\x00", `{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`,
+		"\ufeff" + newRex, "\ufeff", "\ufeff\ufeff" + newRex, " \ufeff" + newRex, "{\x00}\x00",
+		`{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`,
 		`{"name":"Rex","categoryId":7/* */}`,
 
 		// names that occur twice, have another letter case, or are names of Go fields

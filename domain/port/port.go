@@ -28,6 +28,9 @@ type PetReader interface {
 	// Each reads one snapshot, one animal at a time, so that memory does not grow with their number. When fn returns an
 	// error, Each returns it. When ctx ends, Each returns an ErrUnavailable. In a transaction, fn must not use the
 	// Repositories of the transaction.
+	//
+	// Outside a transaction, one Each or Count of a store runs at a time: fn must call neither. Another call waits, at most
+	// for the timeout of the store. Other reads do not wait.
 	Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error
 }
 
@@ -153,19 +156,12 @@ type IdempotencyRepository interface {
 // A FileDigest is the SHA-256 of a file. Files with the same digest have the same content.
 type FileDigest [sha256.Size]byte
 
-// An ImportState says how far a file has been imported. The zero value means that nothing has been imported.
-type ImportState struct {
-	Added    int64 // how many animals have been added, from the first of the file on
-	Complete bool  // all animals have been added
-}
-
-// An ImportRepository stores how far files have been imported.
+// An ImportRepository stores how many animals of a file have been added, from the first of the file on.
 type ImportRepository interface {
-	// Find returns the state of a file. For an unknown file it returns the zero value.
-	Find(ctx context.Context, file FileDigest) (ImportState, error)
-	// Advance sets the state of a file to the value of to if its current state is from. It reports whether it changed the
-	// state.
-	Advance(ctx context.Context, file FileDigest, from, to ImportState, at time.Time) (bool, error)
+	// Added returns the number for a file, 0 for an unknown one.
+	Added(ctx context.Context, file FileDigest) (int64, error)
+	// SetAdded stores the number for a file.
+	SetAdded(ctx context.Context, file FileDigest, added int64) error
 }
 
 // Repositories are the repositories within one transaction.

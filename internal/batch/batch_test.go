@@ -98,7 +98,8 @@ func TestCallsThatArriveDuringARunShareTheNextOne(t *testing.T) {
 		g.end(nil)
 		g.wantRuns(t, [][]int{{0}, {1, 2, 3}, {4, 5}})
 		for value, want := range []error{nil, failure, failure, failure, nil, nil} {
-			testkit.Equal(t, fmt.Sprint("whether the result is that of the run of ", value), true, want == <-results[value]) //nolint:errorlint // not wrapped
+			got := <-results[value]
+			testkit.Equal(t, fmt.Sprint("whether the result is that of the run of ", value), true, want == got) //nolint:errorlint // not wrapped
 		}
 		testkit.Equal(t, "the callers", 0, g.Waiting())
 	})

@@ -84,22 +84,33 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Options are the options of NewQueue.
-type Options struct {
+// Options are the functions of a Queue. R is the type of the repositories that a function of a caller gets, C is the type
+// of a creation.
+type Options[R, C any] struct {
+	Repositories func(*Tx) R                         // returns the repositories for a transaction
+	Create       func(R, context.Context, []C) error // runs creations together
+	// Commit commits the transaction: it calls its argument and returns its error. No caller of the transaction returns
+	// before, so Commit can invalidate caches.
+	Commit func(R, func() error) error
 	// Observe, if not nil, is called after each commit, also one that failed, with the number of calls that
 	// shared it and the time it took. The time includes the wait for other processes.
 	Observe func(calls int, took time.Duration)
 }
 
-// A Queue runs functions and creations in transactions. R is the type of the repositories that a function
-// gets, C is the type of a creation. A Queue is safe for concurrent use.
+// A Tx is the transaction of a batch.
+type Tx struct {
+	engine.Tx
+	wrote bool // the current call has written something
+}
+
+// Wrote says that the current call has written something. If it fails, the transaction is rolled back.
+func (t *Tx) Wrote() { t.wrote = true }
+
+// A Queue runs functions and creations in transactions. It is safe for concurrent use.
 type Queue[R, C any] struct {
-	database     engine.Database
-	options      Options
-	repositories func(*Tx) R
-	create       func(R, context.Context, []C) error // runs creations together
-	commit       func(R, func() error) error
-	calls        *batch.Group[*call[R, C]]
+	database engine.Database
+	options  Options[R, C]
+	calls    *batch.Group[*call[R, C]]
 }
 
 // A call is a call of Do or Create.
@@ -113,13 +124,9 @@ type call[R, C any] struct {
 	panicked *Panic
 }
 
-// NewQueue returns a Queue. The caller must close it before it closes the database. repositories returns
-// the repositories for a transaction. create runs creations with them. commit commits the transaction: it calls its
-// argument and returns its error. No caller of the transaction returns before, so commit can invalidate caches.
-func NewQueue[R, C any](
-	database engine.Database, o Options, repositories func(*Tx) R, create func(R, context.Context, []C) error, commit func(R, func() error) error,
-) *Queue[R, C] {
-	q := &Queue[R, C]{database: database, options: o, repositories: repositories, create: create, commit: commit}
+// NewQueue returns a Queue. The caller must close it before it closes the database.
+func NewQueue[R, C any](database engine.Database, o Options[R, C]) *Queue[R, C] {
+	q := &Queue[R, C]{database: database, options: o}
 	q.calls = batch.New(batch.Options{Size: maxBatch, Queue: queueSize, Delay: maxDelay}, q.run)
 	return q
 }

@@ -108,13 +108,16 @@ func openQueue(t *testing.T) *testQueue {
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (id INTEGER NOT NULL, name TEXT NOT NULL UNIQUE)")
 	check(t, errors.Join(err, tx.Commit()))
 	q := &testQueue{driver: created.Driver, database: &database{Database: opened}}
-	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options{
+	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options[names, string]{
+		Repositories: func(tx *groupcommit.Tx) names { return names{tx, &q.created} },
+		Create:       names.create,
+		Commit: func(_ names, commit func() error) error {
+			if q.commit != nil {
+				return q.commit
+			}
+			return commit()
+		},
 		Observe: func(calls int, _ time.Duration) { q.batches = append(q.batches, calls) },
-	}, func(tx *groupcommit.Tx) names { return names{tx, &q.created} }, names.create, func(_ names, commit func() error) error {
-		if q.commit != nil {
-			return q.commit
-		}
-		return commit()
 	})
 	t.Cleanup(func() {
 		q.Close()

@@ -87,7 +87,7 @@ func (s *schedule[R, C]) run(tx engine.Tx) {
 func (s *schedule[R, C]) transact(begun engine.Tx) {
 	defer func() { _ = begun.Rollback() }()
 	tx, calls := &Tx{Tx: begun}, s.next[0]
-	repositories := s.queue.repositories(tx)
+	repositories := s.queue.options.Repositories(tx)
 	for _, step := range steps(calls) {
 		tx.wrote = false
 		s.runStep(repositories, step)
@@ -95,7 +95,7 @@ func (s *schedule[R, C]) transact(begun engine.Tx) {
 			return
 		}
 	}
-	err := s.queue.commit(repositories, begun.Commit)
+	err := s.queue.options.Commit(repositories, begun.Commit)
 	if observe := s.queue.options.Observe; observe != nil && len(calls) > 0 {
 		observe(len(calls), time.Since(s.began))
 	}
@@ -147,7 +147,7 @@ func steps[R, C any](calls []*call[R, C]) (all [][]*call[R, C]) {
 func (s *schedule[R, C]) runStep(repositories R, step []*call[R, C]) {
 	ctx, fn := step[0].ctx, step[0].fn
 	if fn == nil {
-		fn = func(ctx context.Context, r R) error { return s.queue.create(r, ctx, creationsOf(step)) }
+		fn = func(ctx context.Context, r R) error { return s.queue.options.Create(r, ctx, creationsOf(step)) }
 	}
 	if len(step) > 1 {
 		ctx = context.Background() // a span of the statements belongs to no caller

@@ -232,7 +232,11 @@ func TestCreationsRunTogether(t *testing.T) {
 	}{
 		{[]string{"a", "b", "c"}, [][]string{{"a", "b", "c"}}, []string{"a", "b", "c", "function"}},
 		{[]string{"a", "b", "a", "c"}, [][]string{{"a", "b", "a", "c"}, {"a"}, {"b"}, {"a"}, {"c"}}, []string{"function", "a", "b", "c"}},
-		{[]string{"a", "rejected", "b"}, [][]string{{"a", "rejected", "b"}, {"a"}, {"rejected"}, {"b"}}, []string{"function", "a", "b"}}, // without a write
+		{ // without a write
+			[]string{"a", "rejected", "b"},
+			[][]string{{"a", "rejected", "b"}, {"a"}, {"rejected"}, {"b"}},
+			[]string{"function", "a", "b"},
+		},
 	} {
 		q, runs := openQueue(t), 0
 		release := q.block(t)

@@ -33,7 +33,8 @@ func TestNumbersIncludeEveryAcknowledgedCommit(t *testing.T) {
 		altered := numbersOf(t, stores...)
 		for n := range stores {
 			if added[n].Position != before[n].Position+1 || added[n].Altered != before[n].Altered ||
-				altered[n].Position != added[n].Position+1 || altered[n].Altered != altered[n].Position || altered[n].Generation != before[n].Generation {
+				altered[n].Position != added[n].Position+1 || altered[n].Altered != altered[n].Position ||
+				altered[n].Generation != before[n].Generation {
 				t.Fatalf("store %d: got %+v, %+v after an addition and %+v after an alteration", n, before[n], added[n], altered[n])
 			}
 		}

@@ -71,7 +71,8 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		}
 	}})
 	// The table gets larger than a file of the WAL (16 MiB), so the limit does not affect the WAL.
-	execute(t, dsn, "INSERT INTO pets (id, name, category_id) SELECT n, repeat('x', 200), 1 FROM generate_series(1, 100000) AS n; UPDATE store SET last_pet = 100000")
+	execute(t, dsn, `INSERT INTO pets (id, name, category_id) SELECT n, repeat('x', 200), 1 FROM generate_series(1, 100000) AS n;
+		UPDATE store SET last_pet = 100000`)
 	limitFiles := func(size string) { // the server runs prlimit as its own user
 		for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {
 			execute(t, dsn, "COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")

@@ -140,7 +140,9 @@ func (s *simulation) run() {
 		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
 		p.caches = [2]*cache{{grows: true}, {}}
 		p.numbers = freshness.New(p, checkTimeout)
-		p.queue = groupcommit.NewQueue(p, groupcommit.Options{}, p.newRepositories, (*repositories).create, p.commit)
+		p.queue = groupcommit.NewQueue(p, groupcommit.Options[*repositories, *write]{
+			Repositories: p.newRepositories, Create: (*repositories).create, Commit: p.commit,
+		})
 		s.processes = append(s.processes, p)
 	}
 	var clients sync.WaitGroup

@@ -43,7 +43,8 @@ func (t *tx) end() {
 // unlocks says that the next statement gives the lock back. COMMIT does so before it writes a checkpoint, which may take long:
 // meanwhile other processes may commit, and Poll cannot look.
 func (t *tx) unlocks() {
-	t.database.seen.Store(&seen{version: t.database.seen.Load().version, numbers: t.numbers, at: time.Now()}) //nolint:forbidigo // compared with an age
+	now := time.Now() //nolint:forbidigo // compared with an age
+	t.database.seen.Store(&seen{version: t.database.seen.Load().version, numbers: t.numbers, at: now})
 }
 
 // Active implements engine.Tx. SQLite rolls back a transaction by itself when the disk is full, for

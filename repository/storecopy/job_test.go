@@ -17,7 +17,7 @@ func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
 		"INSERT INTO changes (seq, type, at, caller, records) SELECT position, 'pet.added', 1, '', '{}' FROM store",
 		"INSERT INTO api_keys (hash, name, last_four, created_at) VALUES (zeroblob(32), '', 'aaaa', 1)",
 		"INSERT INTO idempotency_keys VALUES ('', '', zeroblob(32), NULL, 1)",
-		"INSERT INTO imports VALUES (zeroblob(32), 0, 0, 1)",
+		"INSERT INTO imports VALUES (zeroblob(32), 0)",
 	} {
 		to := newFile(t, insert)
 		before := dump(t, to)

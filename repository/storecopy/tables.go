@@ -26,7 +26,7 @@ var copiedTables = []copiedTable{
 	{"orders", "id, pet_id, status, created_at, updated_at", "id"},
 	{"api_keys", "id, hash, name, last_four, scopes, lineage, created_at, expires_at, revoked_at, last_used_at", "id"},
 	{"idempotency_keys", "caller, value, fingerprint, result, claimed_at", "caller, value"},
-	{"imports", "digest, added, complete, updated_at", "digest"},
+	{"imports", "digest, added", "digest"},
 }
 
 // changesTable is copied unless other processes may change the source after the copy: then both stores would use the same

@@ -18,7 +18,8 @@ func TestCopyHasEveryColumn(t *testing.T) {
 	db := openDB(t, newFile(t))
 	defer func() { _ = db.Close() }()
 	rows, err := db.QueryContext(t.Context(), `SELECT t.name, group_concat(c.name, ', ') FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
-		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT IN ('store', 'petstore_schema_version', 'store_file', 'unfinished_copy') GROUP BY t.name`)
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+		AND t.name NOT IN ('store', 'petstore_schema_version', 'store_file', 'unfinished_copy') GROUP BY t.name`)
 	check(t, err)
 	defer rows.Close()
 	want := map[string]string{}

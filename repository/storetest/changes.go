@@ -160,7 +160,8 @@ func WantConsistent(t testing.TB, s Store) {
 		}
 		for _, inventory := range []*domain.Inventory{&all, counts[pet.CategoryID]} {
 			*map[domain.PetStatus]*int64{
-				"": &inventory.None, domain.PetAvailable: &inventory.Available, domain.PetPending: &inventory.Pending, domain.PetSold: &inventory.Sold,
+				"": &inventory.None, domain.PetAvailable: &inventory.Available,
+				domain.PetPending: &inventory.Pending, domain.PetSold: &inventory.Sold,
 			}[pet.Status]++
 		}
 	}

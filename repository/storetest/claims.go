@@ -80,9 +80,8 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		}
 		file := port.FileDigest(c.Fingerprint)
 		file[0] = byte(i)
-		state := port.ImportState{Added: int64(i + 1)}
-		testkit.Equal(t, fmt.Sprint("Advance of the file ", i), true, advance(t, s, file, port.ImportState{}, state))
-		wantImportState(t, s, file, state)
+		setAdded(t, s, file, int64(i+1))
+		wantAdded(t, s, file, int64(i+1))
 	}
 }
 
@@ -132,49 +131,26 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	testkit.Equal(t, "the stored fingerprint", firstClaim.Fingerprint, earlier.Fingerprint)
 }
 
-// advance changes the state of the import of a file, and reports whether it did.
-func advance(t *testing.T, s Store, file port.FileDigest, from, to port.ImportState) bool {
+// setAdded stores how many animals of a file were added.
+func setAdded(t *testing.T, s Store, file port.FileDigest, added int64) {
 	t.Helper()
-	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
-		return r.Imports.Advance(ctx, file, from, to, noon)
-	})
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Imports.SetAdded(ctx, file, added) })
 }
 
-func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.ImportState) {
+func wantAdded(t *testing.T, s Store, file port.FileDigest, want int64) {
 	t.Helper()
-	got := tx(t, s, func(ctx context.Context, r port.Repositories) (port.ImportState, error) {
-		return r.Imports.Find(ctx, file)
-	})
-	testkit.Equal(t, "Find", want, got)
+	got := tx(t, s, func(ctx context.Context, r port.Repositories) (int64, error) { return r.Imports.Added(ctx, file) })
+	testkit.Equal(t, "Added", want, got)
 }
 
-func importAdvancesFromItsState(t *testing.T, s Store) {
-	none, half, whole := port.ImportState{}, port.ImportState{Added: 2}, port.ImportState{Added: 4, Complete: true}
+func importIsStoredForItsFile(t *testing.T, s Store) {
 	file, other := port.FileDigest{1}, port.FileDigest{2}
-	wantImportState(t, s, file, none)
-	for _, step := range []struct {
-		from, to port.ImportState
-		want     bool
-	}{
-		{half, whole, false}, // the file is unknown
-		{none, half, true},
-		{none, half, false},
-		{port.ImportState{Added: 1}, whole, false},
-		{port.ImportState{Added: 2, Complete: true}, whole, false},
-		{half, whole, true},
-		{half, whole, false},
-		{port.ImportState{Added: 4}, half, false},
-		{whole, half, true},
-	} {
-		testkit.Equal(t, fmt.Sprintf("Advance from %+v to %+v", step.from, step.to), step.want, advance(t, s, file, step.from, step.to))
+	wantAdded(t, s, file, 0)
+	for _, added := range []int64{2, 4, 0, 3} {
+		setAdded(t, s, file, added)
+		wantAdded(t, s, file, added)
 	}
-	wantImportState(t, s, file, half)
-	wantImportState(t, s, other, none)
-	empty := port.ImportState{Complete: true}
-	testkit.Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
-	wantImportState(t, s, other, whole)
-	testkit.Equal(t, "Advance from an unknown state of a complete import", false, advance(t, s, other, none, half))
-	testkit.Equal(t, "Advance back to the first state, and again", true, advance(t, s, other, whole, none) && advance(t, s, other, none, half))
-	testkit.Equal(t, "Advance from the first state that was left", false, advance(t, s, other, none, half))
-	wantImportState(t, s, other, half)
+	wantAdded(t, s, other, 0)
+	setAdded(t, s, other, 1)
+	wantAdded(t, s, file, 3)
 }

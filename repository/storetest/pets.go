@@ -88,8 +88,7 @@ func wantEmptyLists(t *testing.T, s Store) {
 func failedTransactionIsRolledBack(t *testing.T, s Store) {
 	failure, file := errors.New("failure"), port.FileDigest{1}
 	add := func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Imports.Advance(ctx, file, port.ImportState{}, port.ImportState{Added: 1}, noon)
-		return errors.Join(err, Adding("Rex")(ctx, r))
+		return errors.Join(r.Imports.SetAdded(ctx, file, 1), Adding("Rex")(ctx, r))
 	}
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error { return errors.Join(add(ctx, r), failure) })
 	testkit.WantError(t, "InTx", err, failure)
@@ -106,7 +105,7 @@ func failedTransactionIsRolledBack(t *testing.T, s Store) {
 		t.Errorf("InTx returned %v, want a panic", err)
 	}()
 	wantEmptyLists(t, s)
-	wantImportState(t, s, file, port.ImportState{})
+	wantAdded(t, s, file, 0)
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 }
 

@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"the last use of a key is set once per interval":  lastUseIsSetOncePerInterval,
 		"a key is claimed once":                           keyIsClaimedOnce,
 		"a creation adds all of its pets once, or none":   creationAddsAllOnceOrNone,
-		"an import advances from its state":               importAdvancesFromItsState,
+		"an import is stored for its file":                importIsStoredForItsFile,
 		"each record is read once in order":               eachRecordIsReadOnceInOrder,
 		"each reads one snapshot":                         eachReadsOneSnapshot,
 		"each stops at an error and with its context":     eachStopsAtAnErrorAndAtTheEndOfItsContext,

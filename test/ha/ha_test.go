@@ -120,7 +120,8 @@ type observation struct {
 func (s *service) clients(t *testing.T) *linearizability.Clients {
 	t.Helper()
 	c := &linearizability.Clients{
-		History: linearizability.NewHistory(), URLs: []func() string{func() string { return s.url }}, Keys: []string{s.key}, Seed: harness.Rand(t).Uint64(),
+		History: linearizability.NewHistory(), Seed: harness.Rand(t).Uint64(),
+		URLs: []func() string{func() string { return s.url }}, Keys: []string{s.key},
 	}
 	c.History.Uncertain, c.History.Proxied = true, true
 	return c

@@ -104,12 +104,14 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 		"counted in its category":         {all, []Operation{read(15, counted(2, 0, 0, 1, 0, 1))}, true},
 		"counted in another category":     {all, []Operation{read(15, counted(4, 0, 0, 1, 0, 1))}, false},
 
-		"imported":                       {append(all, imported), []Operation{command(1)}, true},
-		"imported, but not a change":     {all, []Operation{command(1)}, false},
-		"imported, read soon":            {append(all, imported), []Operation{command(1), read(15, listed(List, Query{}, sold)).at(100, 109)}, true},
-		"imported, read late":            {append(all, imported), []Operation{command(1), read(15, listed(List, Query{}, sold)).at(111, 120)}, false},
-		"imported, ahead of a list":      {append(all, imported), []Operation{command(1), read(16, listed(List, Query{}, sold)).at(11, 20)}, false},
-		"imported, and listed":           {append(all, imported), []Operation{command(1), read(16, listed(List, Query{}, sold, rex)).at(11, 20)}, true},
+		"imported":                   {append(all, imported), []Operation{command(1)}, true},
+		"imported, but not a change": {all, []Operation{command(1)}, false},
+		"imported, read soon":        {append(all, imported), []Operation{command(1), read(15, listed(List, Query{}, sold)).at(100, 109)}, true},
+		"imported, read late":        {append(all, imported), []Operation{command(1), read(15, listed(List, Query{}, sold)).at(111, 120)}, false},
+		"imported, ahead of a list":  {append(all, imported), []Operation{command(1), read(16, listed(List, Query{}, sold)).at(11, 20)}, false},
+		"imported, and listed": {
+			append(all, imported), []Operation{command(1), read(16, listed(List, Query{}, sold, rex)).at(11, 20)}, true,
+		},
 		"imported, and counted":          {append(all, imported), []Operation{command(1), read(16, counted(-1, 0, 0, 0, 1, 1)).at(11, 20)}, true},
 		"imported into another category": {append(all, imported), []Operation{command(1), read(16, counted(-2, 0, 0, 0, 1, 1)).at(11, 20)}, false},
 	} {

@@ -174,7 +174,7 @@ func (d *objectDecoder) decodeMember(name string, value jsontext.Value) {
 		}
 	}
 	for _, f := range fields {
-		if f.isNearly(name) {
+		if IsNearly(name, f.name) {
 			d.report(f.name, fmt.Sprintf("must be spelt %s, not %q", f.name, name))
 			return
 		}

@@ -52,7 +52,7 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 			violation = domain.Violation{Field: strconv.Quote(name), Rule: "is not a parameter of this operation"}
 		}
 		for _, f := range known {
-			if f.isNearly(name) {
+			if IsNearly(name, f.name) {
 				violation.Rule += ": did you mean " + f.name + "?"
 			}
 		}

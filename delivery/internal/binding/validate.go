@@ -98,11 +98,11 @@ type field struct {
 	index       []int
 }
 
-// isNearly reports whether a name is the name of the field in another letter case, or mistyped: one character is wrong,
-// missing or added, in a name of 6 characters or more also two, or two characters are exchanged. More would be found in
-// a short name by chance: an animal may have an age, which is not its name.
-func (f field) isNearly(name string) bool {
-	name, known := strings.ToLower(name), strings.ToLower(f.name)
+// IsNearly reports whether a name is a known one in another letter case, or mistyped: one character is wrong, missing or
+// added, in a known name of 6 characters or more also two, or two characters are exchanged. More would be found in a short
+// name by chance: an animal may have an age, which is not its name.
+func IsNearly(name, known string) bool {
+	name, known = strings.ToLower(name), strings.ToLower(known)
 	sorted := func(s string) []rune { return slices.Sorted(slices.Values([]rune(s))) }
 	distance := levenshtein.ComputeDistance(name, known)
 	return distance <= 1+len(known)/6 || distance == 2 && slices.Equal(sorted(name), sorted(known))

@@ -26,8 +26,8 @@ import (
 // keeps that file as path.replaced-TIME, in UTC. If the process is killed at any time, either the previous or
 // the new store is at path, complete, and the new store has no WAL of the previous one.
 //
-// The recording of changes ends. New rows get no id of the previous store. An API key that is revoked in
-// the previous store is revoked in the new one. With revokeKeys, all API keys are revoked.
+// The new store begins at a position that no store has used, without changes. New rows get no id of the previous store.
+// An API key that is revoked in the previous store is revoked in the new one. With revokeKeys, all API keys are revoked.
 //
 // If the previous file is damaged, or its WAL belongs to another file, both are kept as they are. The WAL
 // gets a name that SQLite does not look for. path must not be a symbolic link.

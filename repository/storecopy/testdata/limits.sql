@@ -25,9 +25,9 @@ INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VA
     ('ä', '~', randomblob(32), randomblob(100000), 4),
     ('￿', '1', randomblob(32), x'7b7d', 5),
     ('𝄞', '1', randomblob(32), x'7b7d', 9223372036854775807);
-INSERT INTO imports (digest, added, complete, updated_at) VALUES
-    (zeroblob(32), 0, 0, 1),
-    (randomblob(32), 9223372036854775807, 1, 2);
+INSERT INTO imports (digest, added) VALUES
+    (zeroblob(32), 0),
+    (randomblob(32), 9223372036854775807);
 INSERT INTO changes (seq, type, at, caller, records)
     SELECT position + 1, 'pet.added', -9223372036854775808, '', '{"pet":{"id":1,"name":"\u0000é' || char(0x2028) || '","categoryId":0}}' FROM store
     UNION ALL SELECT position + 2, 'later.type', 9223372036854775807, 'user:' || char(0x10ffff, 0x22, 0x5c), '{}' FROM store;

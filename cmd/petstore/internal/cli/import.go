@@ -12,7 +12,6 @@ import (
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -32,8 +31,8 @@ type importRun struct {
 	input    *os.File
 
 	checked   checkedFile
-	differing int64            // with --update: the number of animals that differ from the stored ones
-	earlier   port.ImportState // how far earlier runs have imported the file
+	differing int64 // with --update: the number of animals that differ from the stored ones
+	earlier   int64 // how many animals of the file earlier runs have added
 }
 
 func newImport(in *invocation) *cobra.Command {
@@ -211,7 +210,7 @@ func (r *importRun) store(ctx context.Context, store *repository.Store) (done st
 		}
 		done += "; "
 	}
-	importer := usecase.NewImporter(store, r.checked.digest, usecase.Now)
+	importer := usecase.NewImporter(store, r.checked.digest, r.checked.unknown)
 	if err := r.addNew(ctx, importer); err != nil {
 		return "", err
 	}
@@ -247,10 +246,10 @@ func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) err
 func (r *importRun) addNew(ctx context.Context, importer *usecase.Importer) (err error) {
 	r.earlier, err = importer.Start(ctx, r.again)
 	started := err == nil
-	if started && !r.earlier.Complete {
-		progress := newProgress(r.in.Stderr, "animals", int(r.checked.unknown-r.earlier.Added))
+	if started && r.earlier < r.checked.unknown {
+		progress := newProgress(r.in.Stderr, "animals", int(r.checked.unknown-r.earlier))
 		defer progress.stop()
-		err = importer.Run(ctx, r.checked.unknown, r.valid(ctx, r.isNew), progress.throttled(ctx))
+		err = importer.Run(ctx, r.valid(ctx, r.isNew), progress.throttled(ctx))
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, r.outcome(err, started, importer.Added()))
@@ -284,12 +283,14 @@ func (r *importRun) rerun(started bool) string {
 
 // added returns the result of a complete import: how many animals were added, and by which run.
 func (r *importRun) added(importer *usecase.Importer, took time.Duration) string {
-	text := fmt.Sprintf("added %s in %s", counted(r.checked.unknown-r.earlier.Added, "animal"), took.Round(time.Millisecond))
-	if r.earlier.Complete && r.checked.unknown > 0 {
+	text := fmt.Sprintf("added %s in %s", counted(r.checked.unknown-r.earlier, "animal"), took.Round(time.Millisecond))
+	switch r.earlier {
+	case 0:
+	case r.checked.unknown:
 		return fmt.Sprintf("added 0 animals: a file with the same %s was imported before; --again adds them once more",
 			counted(r.checked.unknown, "animal"))
-	} else if r.earlier.Added > 0 {
-		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier.Added)
+	default:
+		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier)
 	}
 	if n := importer.OtherIDs(); n > 0 {
 		text += fmt.Sprintf("; %d have another id than in the file: to correct animals instead of adding them, use --update", n)

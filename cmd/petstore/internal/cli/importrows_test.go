@@ -51,7 +51,7 @@ type checkedImport struct {
 
 // run adds the animals.
 func (i *checkedImport) run(ctx context.Context) error {
-	return i.importer.Run(ctx, i.checked.unknown, i.valid(ctx, i.isNew), func(int) {})
+	return i.importer.Run(ctx, i.valid(ctx, i.isNew), func(int) {})
 }
 
 // checkImport checks pets.csv in dir for an import to the store in dir.
@@ -65,7 +65,7 @@ func checkImport(t *testing.T, dir string) *checkedImport {
 	t.Cleanup(func() { _ = store.Close() })
 	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, in: &invocation{Program: Program{Stderr: io.Discard}}}}
 	check(t, i.check(t.Context(), nil))
-	i.importer = usecase.NewImporter(store, i.checked.digest, usecase.Now)
+	i.importer = usecase.NewImporter(store, i.checked.digest, i.checked.unknown)
 	if i.earlier, err = i.importer.Start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

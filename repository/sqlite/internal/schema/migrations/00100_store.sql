@@ -106,13 +106,10 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_claimed_at ON idempotency_keys (claimed_at);
 
--- One row for each imported file of animals, by the SHA-256 of the file. added is how many of its animals were added, from
--- the first on. complete is 1 if all of them were added.
+-- How many animals of a file were added, from the first on, by the SHA-256 of the animals.
 CREATE TABLE imports (
-    digest     BLOB    PRIMARY KEY CHECK (length(digest) = 32),
-    added      INTEGER NOT NULL CHECK (added >= 0),
-    complete   INTEGER NOT NULL CHECK (complete IN (0, 1)),
-    updated_at INTEGER NOT NULL
+    digest BLOB    PRIMARY KEY CHECK (length(digest) = 32),
+    added  INTEGER NOT NULL CHECK (added >= 0)
 ) STRICT, WITHOUT ROWID;
 
 -- While petstore copy has not finished copying another store into this one, a row with the name of that store.

@@ -35,10 +35,8 @@ CREATE TABLE idempotency_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_keys_claimed_at ON idempotency_keys (claimed_at);
 CREATE TABLE imports (
-    digest     BLOB    PRIMARY KEY CHECK (length(digest) = 32),
-    added      INTEGER NOT NULL CHECK (added >= 0),
-    complete   INTEGER NOT NULL CHECK (complete IN (0, 1)),
-    updated_at INTEGER NOT NULL
+    digest BLOB    PRIMARY KEY CHECK (length(digest) = 32),
+    added  INTEGER NOT NULL CHECK (added >= 0)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE orders (
     id         INTEGER PRIMARY KEY,
