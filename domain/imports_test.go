@@ -53,7 +53,7 @@ var imports = map[string][]string{
 	"repository/enginetest": {
 		"repository/engine", "repository/sqlite", "repository/postgres", "repository/postgres/postgrestest", "repository/schemaversion",
 	},
-	"repository/storetest":      {"domain", "domain/apikey", "domain/port", "internal/test/testkit"},
+	"repository/storetest":      {"domain", "domain/apikey", "domain/port", "internal/test/testkit", "repository"},
 	"internal/test/testkit":     {},
 	"delivery/internal/binding": {"domain"},
 	"internal/record":           {"domain"},

@@ -121,6 +121,9 @@ type Database interface {
 	// Check returns an error if a commit could be lost, for example because the file of the database was
 	// replaced.
 	Check(ctx context.Context) error
+	// CheckIntegrity reads the whole database and returns its damage, one line each, which ends with the remedy. omitted says
+	// what it cannot check, and why.
+	CheckIntegrity(ctx context.Context) (damage []string, omitted string, err error)
 	// CheckSynchronous returns an error, with a message for the operator, if a commit does not wait until a
 	// standby has it, or if no standby is connected. An engine without standbys returns nil.
 	CheckSynchronous(ctx context.Context) error

@@ -3,7 +3,7 @@ package engine
 // Numbers are the row of the table store. Each transaction reads the row under the lock of all transactions.
 type Numbers struct {
 	Position  int64 // the seq of the latest change
-	Altered   int64 // the seq of the latest change that was not the addition of an animal or of an order
+	Altered   int64 // the seq of the latest change that was not the addition of an animal or of an order, or a later number after a repair
 	KeptAfter int64 // the position before the oldest change that is kept
 
 	// The greatest id that each table has given out. Ids are never given out again.

@@ -89,7 +89,7 @@ func (n *Numbers) check(ctx context.Context) error {
 // It is not known when the changes become visible. So until commit returns, no page is used that they may alter. If commit
 // fails, they may be durable all the same: then no page is used that was read before.
 func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) error {
-	if n.interval == 0 || after.Position == before.Position {
+	if n.interval == 0 || after.Position == before.Position && after.Altered == before.Altered {
 		return commit()
 	}
 	n.replace(func(latest *domain.Numbers) {

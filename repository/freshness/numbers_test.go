@@ -124,6 +124,13 @@ func TestCommitIsInTheNumbers(t *testing.T) {
 			domain.Numbers{Position: 8, Altered: 8},
 		},
 		{
+			"a repair",
+			engine.Numbers{Position: 7, Altered: 8},
+			nil,
+			domain.Numbers{Position: 7, Altered: 5, Adding: true, Altering: true},
+			domain.Numbers{Position: 7, Altered: 8},
+		},
+		{
 			"a commit that failed",
 			engine.Numbers{Position: 8, Altered: 5},
 			errFailed,
