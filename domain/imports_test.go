@@ -47,7 +47,7 @@ var imports = map[string][]string{
 		"repository/storetest",
 	},
 	"repository/postgres":              {"repository/engine", "repository/schemaversion"},
-	"repository/schemaversion":         {},
+	"repository/schemaversion":         {"repository/engine"},
 	"repository/storecopy":             {"repository/engine"},
 	"repository/postgres/postgrestest": {},
 	"repository/enginetest": {

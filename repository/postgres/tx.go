@@ -68,6 +68,9 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 		t.discard()
 		return nil, err
 	}
+	if err := t.numbers.CheckSchema(); err != nil {
+		return nil, errors.Join(err, t.Rollback())
+	}
 	if standbys == "" {
 		return nil, errors.Join(errNotSynchronous, t.Rollback())
 	}

@@ -221,6 +221,9 @@ func (d *database) look(ctx context.Context, locked bool) error {
 	err := d.writer.QueryRowContext(ctx, "SELECT data_version, "+engine.NumbersColumns+" FROM store, pragma_data_version").
 		Scan(append([]any{&read.version}, read.numbers.Fields()...)...)
 	if err == nil {
+		err = read.numbers.CheckSchema()
+	}
+	if err == nil {
 		d.seen.Store(read)
 	}
 	return err
