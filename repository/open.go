@@ -109,7 +109,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if database.PollInterval() == 0 { // each query takes a round trip
 		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()
 	}
-	s.numbers = freshness.New(database, ofRequests.readers.timeout)
+	s.numbers = freshness.New(database, ofRequests.readers.timeout, o.StaleIfUnavailable == 0)
 	if s.keys, err = newKeyCache(keys{ofRequests}, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}

@@ -107,11 +107,16 @@ func (s *Store) CheckSynchronous(ctx context.Context) error {
 	return s.database.CheckSynchronous(ctx)
 }
 
-// usable returns an ErrUnavailable once a call has found that a newer program has migrated the store: statements of this
-// program might fail, or return wrong results.
+// usable returns an ErrUnavailable for which a read need not wait: once a call has found that a newer program has migrated
+// the store, because the statements of this program might fail, or return wrong results; and with
+// Options.StaleIfUnavailable, while the database does not respond.
 func (s *Store) usable() error {
+	err := s.numbers.Failed()
 	if newer := s.newer.Load(); newer != 0 {
-		return domain.Unavailable(engine.NewerSchemaError(newer))
+		err = engine.NewerSchemaError(newer)
+	}
+	if err != nil {
+		return domain.Unavailable(err)
 	}
 	return nil
 }
