@@ -24,7 +24,7 @@ func (*database) PollInterval() time.Duration { return 0 }
 // true: after a failover that lost commits, other commits may have led to the same numbers.
 func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
 	latest, err := d.poll(ctx)
-	if isLost(err) {
+	if isLost(err) || isOutdated(err) {
 		latest, err = d.poll(ctx)
 	}
 	if err != nil {
