@@ -28,7 +28,7 @@ func newCollector(n engine.Numbers) collector {
 
 // add adds a change of the caller in ctx.
 func (c *collector) add(ctx context.Context, changeType domain.ChangeType, records domain.ChangedRecords) {
-	c.Position++
+	c.Position = max(c.Position, c.Altered) + 1
 	if changeType != domain.ChangePetAdded && changeType != domain.ChangeOrderPlaced {
 		c.Altered = c.Position
 	}
@@ -50,11 +50,7 @@ func (c *collector) add(ctx context.Context, changeType domain.ChangeType, recor
 
 // count adds n to the numbers of animals that have the category and the status of pet.
 func (c *collector) count(pet domain.Pet, n int64) {
-	category := c.counts[pet.CategoryID]
-	if category == nil {
-		category = &categoryModel{ID: pet.CategoryID}
-		c.counts[pet.CategoryID] = category
-	}
+	category := c.countsOf(pet.CategoryID)
 	ofCategory, ofAll := &category.None, &c.None
 	switch pet.Status {
 	case domain.PetAvailable:
@@ -66,6 +62,16 @@ func (c *collector) count(pet domain.Pet, n int64) {
 	}
 	*ofCategory += n
 	*ofAll += n
+}
+
+// countsOf returns what is added to the numbers of a category.
+func (c *collector) countsOf(id int64) *categoryModel {
+	category := c.counts[id]
+	if category == nil {
+		category = &categoryModel{ID: id}
+		c.counts[id] = category
+	}
+	return category
 }
 
 var (

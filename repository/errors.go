@@ -76,6 +76,9 @@ func failureOf(database engine.Database, err error) engine.Failure {
 	case errors.Is(err, batch.ErrClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, errPoolClosed):
 		return engine.FailureClosed
 	}
+	if _, newer := errors.AsType[engine.NewerSchemaError](err); newer {
+		return engine.FailureSchema
+	}
 	if failure := database.Failure(err); failure != "" {
 		return failure
 	}

@@ -3,9 +3,11 @@ package repository
 import (
 	"context"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 )
@@ -42,4 +44,10 @@ func (s *Store) Explain(ctx context.Context, statement string) (plan string, err
 		plan += step.Detail + "\n"
 	}
 	return plan, err
+}
+
+// KeyAge returns how long ago a key in memory was read.
+func (s *Store) KeyAge(hash apikey.Hash) time.Duration {
+	known, _ := s.keys.entries.GetIfPresent(hash)
+	return time.Since(known.at)
 }

@@ -103,3 +103,23 @@ func TestUnknownKeyIsNotCached(t *testing.T) {
 	inTx(t, other, create)
 	wantKeyName(t, s, hash, "till 1")
 }
+
+// All connections that read wait for a database that hangs. After a check has failed, requests do not wait for it, too.
+func TestReadsDoNotWaitForADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	s := open(t, checking(newEngine(t), failed), repository.Options{Timeout: time.Hour, StaleIfUnavailable: time.Hour})
+	create, hash := creatingKey(t)
+	inTx(t, s, create)
+	wantKeyName(t, s, hash, "till 1")
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
+	defer s.ReleaseReadSlots(maxOpenConns)
+	testkit.WaitUntil(t, "the key is too old to be used without a query", func() bool {
+		_, err := s.Numbers(t.Context())
+		testkit.WantError(t, "Numbers", err, domain.ErrUnavailable, errFailure)
+		start := time.Now()
+		wantKeyName(t, s, hash, "till 1")
+		_, err = s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+		testkit.WantError(t, "List", err, domain.ErrUnavailable, errFailure)
+		return time.Since(start) < time.Second && s.KeyAge(hash) > repository.MaxKeyAge
+	})
+}

@@ -99,17 +99,17 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	s.reads = session{database: database, db: db, readers: newReaders(database, o.MaxOpenConns, s.timeout, s.report)}
+	s.reads = session{database: database, db: db, readers: newReaders(database, o.MaxOpenConns, s.timeout, s.usable, s.report)}
 	s.pets, s.orders = reader[domain.Pet]{session: s.reads, table: petTable}, reader[domain.Order]{session: s.reads, table: orderTable}
 	ofRequests := s.reads // what a request with StaleIfUnavailable does not wait for
 	if o.StaleIfUnavailable > 0 {
-		ofRequests.readers = newReaders(database, o.MaxOpenConns, min(s.timeout, staleTimeout), s.report)
+		ofRequests.readers = newReaders(database, o.MaxOpenConns, min(s.timeout, staleTimeout), s.usable, s.report)
 		ofRequests.readers.slots = s.reads.readers.slots
 	}
 	if database.PollInterval() == 0 { // each query takes a round trip
 		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()
 	}
-	s.numbers = freshness.New(database, ofRequests.readers.timeout)
+	s.numbers = freshness.New(database, ofRequests.readers.timeout, o.StaleIfUnavailable == 0)
 	if s.keys, err = newKeyCache(keys{ofRequests}, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ type readByID[T any] struct {
 func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error) {
 	read := &readByID[T]{ids: ids}
 	if r.shared != nil {
+		if err := r.readers.usable(); err != nil {
+			return read, err
+		}
 		return read, r.readers.report(unavailable(r.shared.Do(ctx, read)))
 	}
 	return read, r.session.read(ctx, func(db *gorm.DB) (err error) {

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -19,15 +20,16 @@ type readers struct {
 	timeout  time.Duration       // of each read
 	slots    *semaphore.Weighted // one for each connection
 	each     *semaphore.Weighted // for the connection of each
+	usable   func() error        // an error that each read returns
 	report   func(error) error   // called with the error of each read
 
 	waits  atomic.Int64 // how many reads have waited for a connection
 	waited atomic.Int64 // how long they have waited together, in nanoseconds
 }
 
-func newReaders(database engine.Database, size int, timeout time.Duration, report func(error) error) *readers {
+func newReaders(database engine.Database, size int, timeout time.Duration, usable func() error, report func(error) error) *readers {
 	return &readers{
-		database: database, timeout: timeout, report: report,
+		database: database, timeout: timeout, usable: usable, report: report,
 		slots: semaphore.NewWeighted(int64(size)), each: semaphore.NewWeighted(1),
 	}
 }
@@ -45,7 +47,7 @@ func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error
 
 // acquire waits for a connection, at most for the timeout.
 func (r *readers) acquire(ctx context.Context, slots *semaphore.Weighted) error {
-	if err := ctx.Err(); err != nil || slots.TryAcquire(1) {
+	if err := cmp.Or(ctx.Err(), r.usable()); err != nil || slots.TryAcquire(1) {
 		return err
 	}
 	start := time.Now() //nolint:forbidigo // a duration

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,7 @@ type Store struct {
 	queue          *groupcommit.Queue[*transaction, *creation]
 	numbers        *freshness.Numbers
 	keys           *keyCache
+	newer          atomic.Int64 // the engine.NewerSchemaError of any call, 0 if there was none
 }
 
 // Schema returns the schema of the store. If several processes open a new store at the same time, Created is true in only
@@ -85,7 +87,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	err := s.database.Check(ctx)
 	if err != nil {
 		err = s.report(domain.Unavailable(err))
-	} else {
+	} else if _, err = s.Numbers(ctx); err == nil {
 		err = s.reads.read(ctx, func(db *gorm.DB) error { return db.Model(&petModel{}).Limit(1).Pluck("id", new([]int64)).Error })
 	}
 	failure := failureOf(s.database, err)
@@ -105,8 +107,25 @@ func (s *Store) CheckSynchronous(ctx context.Context) error {
 	return s.database.CheckSynchronous(ctx)
 }
 
+// usable returns an ErrUnavailable for which a read need not wait: once a call has found that a newer program has migrated
+// the store, because the statements of this program might fail, or return wrong results; and with
+// Options.StaleIfUnavailable, while the database does not respond.
+func (s *Store) usable() error {
+	err := s.numbers.Failed()
+	if newer := s.newer.Load(); newer != 0 {
+		err = engine.NewerSchemaError(newer)
+	}
+	if err != nil {
+		return domain.Unavailable(err)
+	}
+	return nil
+}
+
 // report calls observeFailure if the store caused err, and returns err.
 func (s *Store) report(err error) error {
+	if newer, ok := errors.AsType[engine.NewerSchemaError](err); ok {
+		s.newer.Store(int64(newer))
+	}
 	if err == nil || s.observeFailure == nil {
 		return err
 	}

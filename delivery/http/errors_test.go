@@ -200,3 +200,24 @@ func TestCodesMatchPublishedCodes(t *testing.T) {
 		t.Errorf("codes (-published +declared):\n%s", diff)
 	}
 }
+
+func TestStoreThatANewerProgramHasMigratedIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPet(`{"name":"Rex","categoryId":7}`), wantResponse{status: 201})
+	s.database.Exec(t, "INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (101, TRUE)") // earlier programs can use it
+	s.expect(t, get("/v1/pets"), wantResponse{status: 200})
+	s.expect(t, postPet(`{"name":"Tom","categoryId":7}`), wantResponse{status: 201})
+	s.database.Exec(t, "UPDATE store SET min_schema_version = 101")
+	s.expect(t, postPet(`{"name":"Eve","categoryId":7}`), rejected(503, "unavailable"))
+	for range 3 {
+		for _, path := range []string{"/v1/pets", "/v1/pets/1", "/v1/store/inventory", "/v1/changes", "/readyz"} {
+			s.expect(t, get(path), rejected(503, "unavailable"))
+		}
+	}
+	failures := s.log.FilterMessage("the store is not available").All()
+	const cause = "a newer petstore has migrated the store to 101, this program supports 100: use a newer petstore"
+	if len(failures) != 1 || !strings.Contains(failures[0].ContextMap()["error"].(string), cause) {
+		t.Errorf("got the failures %v in the log, want one with %q", failures, cause)
+	}
+}

@@ -83,14 +83,12 @@ const (
 // ErrEarlySchema is the error for the store of a program before version 1.0.0, whose migrations had lesser numbers.
 var ErrEarlySchema = errors.New("a petstore before version 1.0.0 has made the store, and there is no migration: use a new store")
 
-// CheckSchemaVersion returns an error for a schema that is newer than this program supports, or an ErrEarlySchema. For any
-// other older schema it returns an error unless migrate is set. The error ends with the remedy.
+// CheckSchemaVersion returns an ErrEarlySchema, or, unless migrate is set, an error for any other older schema. The error
+// ends with the remedy. For a newer schema see Numbers.CheckSchema.
 func CheckSchemaVersion(current int64, migrate bool) error {
 	switch {
 	case current > 0 && current < FirstSchemaVersion:
 		return ErrEarlySchema
-	case current > SchemaVersion:
-		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, SchemaVersion)
 	case current < SchemaVersion && !migrate:
 		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, SchemaVersion)
 	}
@@ -121,6 +119,9 @@ type Database interface {
 	// Check returns an error if a commit could be lost, for example because the file of the database was
 	// replaced.
 	Check(ctx context.Context) error
+	// CheckIntegrity reads the whole database and returns its damage, one line each, which ends with the remedy. omitted says
+	// what it cannot check, and why.
+	CheckIntegrity(ctx context.Context) (damage []string, omitted string, err error)
 	// CheckSynchronous returns an error, with a message for the operator, if a commit does not wait until a
 	// standby has it, or if no standby is connected. An engine without standbys returns nil.
 	CheckSynchronous(ctx context.Context) error

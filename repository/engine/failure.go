@@ -23,6 +23,7 @@ const (
 	FailureQueueFull  Failure = "queue_full"  // too many transactions were queued
 	FailureClosed     Failure = "closed"      // the store was closed
 	FailureOther      Failure = "other"       // none of these
+	FailureSchema     Failure = "schema"      // a newer program has migrated the store
 
 	FailureNotSynchronous Failure = "not_synchronous" // a commit would not wait for a standby, see Options.RequireSynchronous
 )
@@ -42,6 +43,7 @@ var reasons = map[Failure]string{
 	FailureQueueFull:      "it has too many requests",
 	FailureClosed:         "it is closed",
 	FailureNotSynchronous: "its server has no synchronous standby, which database.require_synchronous demands",
+	FailureSchema:         "a newer petstore has migrated it",
 	FailureOther:          "see the log",
 }
 

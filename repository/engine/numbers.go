@@ -1,9 +1,11 @@
 package engine
 
+import "fmt"
+
 // Numbers are the row of the table store. Each transaction reads the row under the lock of all transactions.
 type Numbers struct {
 	Position  int64 // the seq of the latest change
-	Altered   int64 // the seq of the latest change that was not the addition of an animal or of an order
+	Altered   int64 // the seq of the latest change that was not the addition of an animal or of an order, or a later number after a repair
 	KeptAfter int64 // the position before the oldest change that is kept
 
 	// The greatest id that each table has given out. Ids are never given out again.
@@ -11,12 +13,15 @@ type Numbers struct {
 
 	// The numbers of all animals by their status.
 	Available, Pending, Sold, None int64
+
+	// MinSchemaVersion is the schema version that a program must know to use the store. Only migrations write it.
+	MinSchemaVersion int64
 }
 
 // NumbersColumns are the columns of the table store, in the order of Fields.
-const NumbersColumns = "position, altered, kept_after, last_pet, last_order, last_key, available, pending, sold, none"
+const NumbersColumns = "position, altered, kept_after, last_pet, last_order, last_key, available, pending, sold, none, min_schema_version"
 
-// UpdateNumbers is the statement that writes Numbers. Its arguments are the Values.
+// UpdateNumbers is the statement that writes Numbers, except MinSchemaVersion. Its arguments are the Values.
 const UpdateNumbers = `UPDATE store SET position = $1, altered = $2, kept_after = $3, last_pet = $4, last_order = $5, last_key = $6,
 	available = $7, pending = $8, sold = $9, none = $10`
 
@@ -24,11 +29,28 @@ const UpdateNumbers = `UPDATE store SET position = $1, altered = $2, kept_after 
 func (n *Numbers) Fields() []any {
 	return []any{
 		&n.Position, &n.Altered, &n.KeptAfter, &n.LastPet, &n.LastOrder, &n.LastKey,
-		&n.Available, &n.Pending, &n.Sold, &n.None,
+		&n.Available, &n.Pending, &n.Sold, &n.None, &n.MinSchemaVersion,
 	}
 }
 
-// Values returns the values of all fields.
+// Values returns the arguments of UpdateNumbers.
 func (n Numbers) Values() []any {
 	return []any{n.Position, n.Altered, n.KeptAfter, n.LastPet, n.LastOrder, n.LastKey, n.Available, n.Pending, n.Sold, n.None}
+}
+
+// CheckSchema returns a NewerSchemaError if this program must not use the store.
+func (n Numbers) CheckSchema() error {
+	if n.MinSchemaVersion > SchemaVersion {
+		return NewerSchemaError(n.MinSchemaVersion)
+	}
+	return nil
+}
+
+// A NewerSchemaError is the error for a store that a newer program has migrated: the schema version that a program must know.
+type NewerSchemaError int64
+
+// Error returns a message for the operator.
+func (e NewerSchemaError) Error() string {
+	return fmt.Sprintf("wrong schema version: a newer petstore has migrated the store to %d, this program supports %d: use a newer petstore",
+		int64(e), SchemaVersion)
 }

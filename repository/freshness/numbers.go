@@ -20,14 +20,28 @@ type Numbers struct {
 	interval time.Duration // see engine.Database.PollInterval
 	checks   *batch.Group[struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check that succeeded began, nil before the first
+	patient  bool                      // see New
+	failed   atomic.Pointer[failure]   // the last check, nil if it succeeded
+	checking atomic.Bool               // whether background has a goroutine
+	ended    sync.WaitGroup            // waits for that goroutine
 
 	mu     sync.Mutex // locked while latest is replaced
 	latest atomic.Pointer[domain.Numbers]
 }
 
-// New returns the numbers of a database. timeout is how long a query for them may take.
-func New(database engine.Database, timeout time.Duration) *Numbers {
-	n := &Numbers{database: database, interval: database.PollInterval()}
+// A failure is a check that failed at a time.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// failureAge is how long after a check that failed Now does not wait for another one.
+const failureAge = 2 * time.Second
+
+// New returns the numbers of a database. timeout is how long a query for them may take. If patient is false, callers do not
+// wait for a database that hangs: after a check has failed, Now returns its error, and checks in the background.
+func New(database engine.Database, timeout time.Duration, patient bool) *Numbers {
+	n := &Numbers{database: database, interval: database.PollInterval(), patient: patient}
 	n.latest.Store(&domain.Numbers{})
 	n.checks = batch.New(batch.Options{Leave: true}, func(_ context.Context, take func() []struct{}) error {
 		take()
@@ -39,7 +53,10 @@ func New(database engine.Database, timeout time.Duration) *Numbers {
 }
 
 // Close ends the use of the database. Later calls of Now that need it return an error.
-func (n *Numbers) Close() { n.checks.Close() }
+func (n *Numbers) Close() {
+	n.checks.Close()
+	n.ended.Wait()
+}
 
 // Age returns how long ago the last check that succeeded began. The numbers include all commits before it, except those
 // that Poll may miss (see engine.Database.PollInterval). Before a check has succeeded, Age returns the longest Duration.
@@ -57,9 +74,31 @@ func (n *Numbers) Age() time.Duration {
 func (n *Numbers) Now(ctx context.Context) (domain.Numbers, error) {
 	var err error
 	if n.interval == 0 || n.Age() >= n.interval {
-		err = n.checks.Do(ctx, struct{}{})
+		if err = n.Failed(); err != nil {
+			n.background()
+		} else {
+			err = n.checks.Do(ctx, struct{}{})
+		}
 	}
 	return *n.latest.Load(), err
+}
+
+// Failed returns the error for which callers must not wait again, or nil.
+func (n *Numbers) Failed() error {
+	if last := n.failed.Load(); !n.patient && last != nil && time.Since(last.at) < failureAge {
+		return last.err
+	}
+	return nil
+}
+
+// background checks in a goroutine, unless one does so already.
+func (n *Numbers) background() {
+	if n.checking.CompareAndSwap(false, true) {
+		n.ended.Go(func() {
+			defer n.checking.Store(false)
+			_ = n.checks.Do(context.Background(), struct{}{}) // the next call of Now returns the error
+		})
+	}
 }
 
 // check asks the database for the commits since the last check.
@@ -67,8 +106,10 @@ func (n *Numbers) check(ctx context.Context) error {
 	start := time.Now() //nolint:forbidigo // compared with an age
 	found, others, err := n.database.Poll(ctx)
 	if err != nil {
+		n.failed.Store(&failure{err, time.Now()}) //nolint:forbidigo // compared with an age
 		return err
 	}
+	n.failed.Store(nil)
 	n.replace(func(latest *domain.Numbers) {
 		if others {
 			latest.Generation++
@@ -89,7 +130,7 @@ func (n *Numbers) check(ctx context.Context) error {
 // It is not known when the changes become visible. So until commit returns, no page is used that they may alter. If commit
 // fails, they may be durable all the same: then no page is used that was read before.
 func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) error {
-	if n.interval == 0 || after.Position == before.Position {
+	if n.interval == 0 || after.Position == before.Position && after.Altered == before.Altered {
 		return commit()
 	}
 	n.replace(func(latest *domain.Numbers) {

@@ -3,6 +3,7 @@ package freshness_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,7 +46,7 @@ func (*database) ReadContext(ctx context.Context, timeout time.Duration) (contex
 // newNumbers returns numbers that are closed when the test ends.
 func newNumbers(t *testing.T, d database) (*freshness.Numbers, *database) {
 	t.Helper()
-	n := freshness.New(&d, time.Second)
+	n := freshness.New(&d, time.Second, true)
 	t.Cleanup(n.Close)
 	return n, &d
 }
@@ -124,6 +125,13 @@ func TestCommitIsInTheNumbers(t *testing.T) {
 			domain.Numbers{Position: 8, Altered: 8},
 		},
 		{
+			"a repair",
+			engine.Numbers{Position: 7, Altered: 8},
+			nil,
+			domain.Numbers{Position: 7, Altered: 5, Adding: true, Altering: true},
+			domain.Numbers{Position: 7, Altered: 8},
+		},
+		{
 			"a commit that failed",
 			engine.Numbers{Position: 8, Altered: 5},
 			errFailed,
@@ -184,4 +192,68 @@ func TestNumbersOfAServerMayFall(t *testing.T) {
 	wantNow(t, "the numbers", n, domain.Numbers{Position: 7, Altered: 5})
 	d.found, d.others = engine.Numbers{Position: 6, Altered: 4}, true
 	wantNow(t, "the numbers after a failover", n, domain.Numbers{Position: 6, Altered: 4, Generation: 1})
+}
+
+// A hangingDatabase responds while hangs is false.
+type hangingDatabase struct {
+	database
+	hangs atomic.Bool
+}
+
+func (d *hangingDatabase) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+	if d.hangs.Load() {
+		<-ctx.Done()
+		return engine.Numbers{}, false, ctx.Err()
+	}
+	return engine.Numbers{Position: 7}, false, nil
+}
+
+func TestOnlyOneCallerWaitsForADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	for patient, want := range map[bool]time.Duration{true: 10 * time.Second, false: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &hangingDatabase{}
+			n := freshness.New(d, time.Second, patient)
+			defer n.Close()
+			d.hangs.Store(true)
+			wait := func() (took time.Duration, err error) {
+				start := time.Now() //nolint:forbidigo // the clock of the test
+				_, err = n.Now(t.Context())
+				return time.Since(start), err
+			}
+			took, err := wait()
+			testkit.WantError(t, "the first call", err, context.DeadlineExceeded)
+			testkit.Equal(t, "how long the first call waited", time.Second, took)
+			waited := time.Duration(0)
+			for range 10 {
+				time.Sleep(500 * time.Millisecond)
+				took, err := wait()
+				testkit.WantError(t, "a later call", err, context.DeadlineExceeded)
+				waited += took
+			}
+			testkit.Equal(t, "how long later calls waited", want, waited)
+			d.hangs.Store(false)
+			time.Sleep(4 * time.Second) // nothing is known after a time without requests
+			took, err = wait()
+			testkit.Equal(t, "how long a call waited for the database that is back", time.Duration(0), took, err)
+		})
+	}
+}
+
+func TestDatabaseThatIsBackIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &hangingDatabase{}
+		n := freshness.New(d, time.Second, false)
+		defer n.Close()
+		d.hangs.Store(true)
+		_, err := n.Now(t.Context())
+		testkit.WantError(t, "while it hangs", err, context.DeadlineExceeded)
+		d.hangs.Store(false)
+		_, err = n.Now(t.Context())
+		testkit.WantError(t, "the call that begins a check", err, context.DeadlineExceeded)
+		synctest.Wait()
+		wantNow(t, "the numbers", n, domain.Numbers{Position: 7})
+		testkit.Equal(t, "Failed", nil, n.Failed())
+	})
 }

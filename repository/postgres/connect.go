@@ -142,7 +142,7 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 		}),
 	)
 	pool.SetConnMaxLifetime(readerLifetime)
-	return &readers{pool, size}
+	return &readers{pool, size, epoch}
 }
 
 // openPool returns a pool of at most size connections. It keeps all of them open.
@@ -178,12 +178,17 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 // closed all. So readers then closes the idle ones and runs the query again.
 type readers struct {
 	*sql.DB
-	size int
+	size  int
+	epoch *atomic.Uint64 // see openReaders
 }
 
 // QueryContext implements gorm.ConnPool.
 func (r *readers) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
 	rows, err := r.DB.QueryContext(ctx, statement, args...)
+	if isOutdated(err) {
+		r.epoch.Add(1) // so that new connections are used
+		return r.DB.QueryContext(ctx, statement, args...)
+	}
 	if isLost(err) && ctx.Err() == nil {
 		r.SetMaxIdleConns(0)
 		r.SetMaxIdleConns(r.size)

@@ -37,11 +37,18 @@ func failureOf(err error) engine.Failure {
 	return ""
 }
 
+// isOutdated reports whether err may mean that a connection has prepared a statement before a migration changed the types of
+// its columns ("cached plan must not change result type"). A new connection prepares it again.
+func isOutdated(err error) bool {
+	failure, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failure.Code == "0A000"
+}
+
 // failures are the failures by SQLSTATE, or by the first two characters, the class of the SQLSTATE
 // (postgresql.org/docs/current/errcodes-appendix.html).
 var failures = map[string]engine.Failure{
 	"08":    engine.FailureConnection,
-	"0A000": engine.FailureOther,      // the plan of a statement is older than a migration
+	"0A000": engine.FailureConflict,   // see isOutdated
 	"25006": engine.FailureReadOnly,   // read_only_sql_transaction
 	"25P03": engine.FailureConnection, // idle_in_transaction_session_timeout
 	"28":    engine.FailureConnection, // the password was changed

@@ -24,7 +24,7 @@ func (*database) PollInterval() time.Duration { return 0 }
 // true: after a failover that lost commits, other commits may have led to the same numbers.
 func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
 	latest, err := d.poll(ctx)
-	if isLost(err) {
+	if isLost(err) || isOutdated(err) {
 		latest, err = d.poll(ctx)
 	}
 	if err != nil {
@@ -35,8 +35,10 @@ func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
 		d.epoch.Add(1)
 	}
 	d.polled = latest
-	return latest.numbers, reconnected, nil
+	return latest.numbers, reconnected, latest.numbers.CheckSchema()
 }
+
+const pollNumbers = "SELECT position, altered, min_schema_version FROM store"
 
 func (d *database) poll(ctx context.Context) (latest polled, err error) {
 	conn, err := d.checker.Conn(ctx)
@@ -46,8 +48,8 @@ func (d *database) poll(ctx context.Context) (latest polled, err error) {
 	err = conn.Raw(func(driverConn any) error {
 		pgxConn := pgxConnOf(driverConn)
 		latest.conn = pgxConn.PgConn()
-		row := pgxConn.QueryRow(ctx, "SELECT position, altered FROM store") // pgx prepares it once on each connection
-		return row.Scan(&latest.numbers.Position, &latest.numbers.Altered)
+		row := pgxConn.QueryRow(ctx, pollNumbers) // pgx prepares it once on each connection
+		return row.Scan(&latest.numbers.Position, &latest.numbers.Altered, &latest.numbers.MinSchemaVersion)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errors.New("the table store has no row")

@@ -94,7 +94,7 @@ func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 		return numbers, queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+` AND query LIKE 'SELECT %FROM "pets"%'`)
 	}
 	before, reader := observe()
-	execute(t, dsn, terminate+" AND query = 'SELECT position, altered FROM store'")
+	execute(t, dsn, terminate+" AND query = 'SELECT position, altered, min_schema_version FROM store'")
 	after, other := observe()
 	if after.Generation == before.Generation {
 		t.Errorf("got %+v on a new connection, want another generation than %+v", after, before)

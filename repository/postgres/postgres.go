@@ -73,7 +73,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 		return nil, err
 	}
 	d.writer, d.checker = openWriter(config, d.notices, o.Exclusive), openChecker(config)
-	if d.readers = (&readers{d.writer, 1}); !o.Exclusive {
+	if d.readers = (&readers{d.writer, 1, &d.epoch}); !o.Exclusive {
 		d.readers = openReaders(config, o.MaxOpenConns+1, &d.epoch)
 	}
 	var pets int

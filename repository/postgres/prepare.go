@@ -105,12 +105,12 @@ func otherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 }
 
 // migrate migrates the schema if that is allowed. Otherwise it rejects an older schema. It always rejects a
-// schema that is newer than this program supports. Processes that start at the same time wait for each other.
+// newer schema that this program cannot use. Processes that start at the same time wait for each other.
 func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
 	if exists {
 		version, err := schemaversion.Read(ctx, pool)
 		schema.Version, schema.Previous = version.Int64, version.Int64
-		if err != nil || schema.Version == engine.SchemaVersion {
+		if err != nil || schema.Version >= engine.SchemaVersion {
 			return schema, err
 		}
 	}

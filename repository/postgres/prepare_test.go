@@ -51,13 +51,6 @@ func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) 
 	}
 }
 
-func TestOpenRejectsNewerSchema(t *testing.T) {
-	t.Parallel()
-	_, dsn := openNew(t)
-	execute(t, dsn, "INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, true)")
-	wantOpenError(t, dsn, repository.Options{}, "use a newer petstore")
-}
-
 func TestStoreMayBeInAnySchema(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"shop", "Shop", "my-shop"} {

@@ -26,6 +26,7 @@ type tx struct {
 	cancel   context.CancelFunc
 	numbers  engine.Numbers
 	queued   *pgx.Batch // statements that are sent with the next query or with the commit, nil if there are none
+	outdated bool       // see isOutdated
 	ended    bool
 }
 
@@ -39,7 +40,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	}
 	defer begun()
 	t, err := d.begin(beginning)
-	if isLost(err) {
+	if isLost(err) || isOutdated(err) {
 		t, err = d.begin(beginning)
 	}
 	if err != nil {
@@ -67,6 +68,9 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	if err := t.run(statements); err != nil {
 		t.discard()
 		return nil, err
+	}
+	if err := t.numbers.CheckSchema(); err != nil {
+		return nil, errors.Join(err, t.Rollback())
 	}
 	if standbys == "" {
 		return nil, errors.Join(errNotSynchronous, t.Rollback())
@@ -104,7 +108,8 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (sql.
 	if err := t.flush(); err != nil {
 		return nil, err
 	}
-	return t.Conn.ExecContext(t.ctx, statement, args...)
+	result, err := t.Conn.ExecContext(t.ctx, statement, args...)
+	return result, t.failed(err)
 }
 
 // QueryContext implements gorm.ConnPool.
@@ -112,7 +117,8 @@ func (t *tx) QueryContext(_ context.Context, statement string, args ...any) (*sq
 	if err := t.flush(); err != nil {
 		return nil, err
 	}
-	return t.Conn.QueryContext(t.ctx, statement, args...)
+	rows, err := t.Conn.QueryContext(t.ctx, statement, args...)
+	return rows, t.failed(err) //nolint:rowserrcheck // the caller checks it
 }
 
 // QueryRowContext implements gorm.ConnPool. If a queued statement fails, the row has the error that the transaction has
@@ -179,7 +185,7 @@ func (t *tx) Rollback() error {
 	t.queued = nil
 	statements := &pgx.Batch{}
 	statements.Queue("ROLLBACK")
-	if err := t.run(statements); err != nil {
+	if err := t.run(statements); err != nil || t.outdated {
 		t.discard()
 		return err
 	}
@@ -212,7 +218,13 @@ func (t *tx) end() {
 
 // run runs statements in one round trip, and one more to prepare those that pgx has not prepared on the connection yet.
 func (t *tx) run(statements *pgx.Batch) error {
-	return t.raw(func(conn *pgx.Conn) error { return conn.SendBatch(t.ctx, statements).Close() })
+	return t.failed(t.raw(func(conn *pgx.Conn) error { return conn.SendBatch(t.ctx, statements).Close() }))
+}
+
+// failed remembers an error of a statement for Rollback, and returns it.
+func (t *tx) failed(err error) error {
+	t.outdated = t.outdated || isOutdated(err)
+	return err
 }
 
 // raw calls fn with the connection while nothing else uses it.

@@ -1,9 +1,12 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -170,4 +173,46 @@ func TestQueuedStatementThatFailsRollsBack(t *testing.T) {
 			testkit.Equal(t, "the number of animals", 0, pets, err)
 		}
 	}
+}
+
+// A migration changes the types of columns while the service runs: PostgreSQL then rejects the statements that a connection
+// has prepared before, because "cached plan must not change result type".
+func TestStatementsOutdatedByAMigrationRunAgain(t *testing.T) {
+	t.Parallel()
+	_, dsn := openNew(t)
+	var failures atomic.Int32
+	store := open(t, dsn, repository.Options{ObserveFailure: func(engine.Failure) { failures.Add(1) }})
+	use := func() {
+		for i := range 8 { // each connection of the pool
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					_, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 10}})
+					_, getErr := store.Pets().List(t.Context(), domain.PetQuery{IDs: []int64{1}, PageRequest: domain.PageRequest{Limit: 10}})
+					_, numbersErr := store.Numbers(t.Context())
+					testkit.Equal(t, "the errors of reads", nil, errors.Join(err, getErr, numbersErr))
+				})
+			}
+			wait.Wait()
+			claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: strconv.Itoa(i % 2)}}
+			_, _, err := store.CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}}, claim)
+			check(t, err)
+			check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+				pet, err := r.Pets.Get(ctx, 1)
+				after := pet
+				after.CategoryID++
+				_, keyErr := r.Keys.Any(ctx)
+				return cmp.Or(err, keyErr, r.Pets.Update(ctx, pet, after))
+			}))
+		}
+	}
+	use()
+	for _, alter := range []string{
+		"pets ALTER name TYPE VARCHAR(200)", "store ALTER position TYPE NUMERIC, ALTER available TYPE NUMERIC",
+		"idempotency_keys ALTER value TYPE VARCHAR(300), ALTER claimed_at TYPE NUMERIC", "api_keys ALTER id TYPE NUMERIC",
+	} {
+		execute(t, dsn, "ALTER TABLE "+alter)
+		use()
+	}
+	testkit.Equal(t, "the failures", int32(0), failures.Load())
 }

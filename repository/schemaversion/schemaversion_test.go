@@ -2,6 +2,7 @@ package schemaversion_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -66,6 +67,20 @@ func TestHostMayHaveItsTablesBesideThoseOfAStoreInEachOrder(t *testing.T) {
 		migrateHost(t, d)
 		wantStore(t, d, engine.Schema{Version: version, Previous: version, OtherTables: "bills, vets, visits"})
 	})
+}
+
+// A newer program says in the store whether earlier programs can still use it.
+func TestNewerStoreIsRefusedUnlessThisProgramCanUseIt(t *testing.T) {
+	t.Parallel()
+	const newer = engine.SchemaVersion + 1
+	d := enginetest.New(t)
+	d.Execute(t, fmt.Sprintf("INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (%d, TRUE)", newer))
+	wantStore(t, d, engine.Schema{Version: newer, Previous: newer})
+	d.Execute(t, fmt.Sprintf("UPDATE store SET min_schema_version = %d", newer))
+	for _, noMigration := range []bool{false, true} {
+		_, err := repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: noMigration}})
+		testkit.WantMessage(t, "Open", err, "wrong schema version: a newer petstore has migrated the store to "+fmt.Sprint(newer), ": use a newer petstore")
+	}
 }
 
 // A store of a program before version 1.0.0 is refused unchanged.

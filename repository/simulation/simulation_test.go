@@ -139,7 +139,7 @@ func (s *simulation) run() {
 	for number := range 1 + s.draws.IntN(3) {
 		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
 		p.caches = [2]*cache{{grows: true}, {}}
-		p.numbers = freshness.New(p, checkTimeout)
+		p.numbers = freshness.New(p, checkTimeout, true)
 		p.queue = groupcommit.NewQueue(p, groupcommit.Options[*repositories, *write]{
 			Repositories: p.newRepositories, Create: (*repositories).create, Commit: p.commit,
 		})

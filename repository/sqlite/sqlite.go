@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,6 +221,9 @@ func (d *database) look(ctx context.Context, locked bool) error {
 	err := d.writer.QueryRowContext(ctx, "SELECT data_version, "+engine.NumbersColumns+" FROM store, pragma_data_version").
 		Scan(append([]any{&read.version}, read.numbers.Fields()...)...)
 	if err == nil {
+		err = read.numbers.CheckSchema()
+	}
+	if err == nil {
 		d.seen.Store(read)
 	}
 	return err
@@ -230,6 +234,25 @@ func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 // Check implements engine.Database. It returns an error if the file or its WAL was moved, removed or replaced.
 func (d *database) Check(context.Context) error { return d.file.Check() }
+
+// CheckIntegrity implements engine.Database (sqlite.org/pragma.html). The schema of a store has no foreign keys.
+func (d *database) CheckIntegrity(ctx context.Context) (damage []string, _ string, err error) {
+	rows, err := d.readers.QueryContext(ctx, "PRAGMA integrity_check")
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has the error
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return nil, "", err
+		}
+		if line != "ok" {
+			damage = append(damage, "the file is damaged ("+strings.ReplaceAll(line, "\n", " ")+"): restore a backup that is intact")
+		}
+	}
+	return damage, "", rows.Err()
+}
 
 func (d *database) Schema() engine.Schema { return d.schema }
 

@@ -185,3 +185,19 @@ func TestPollReportsOthersWhenItsLastLookIsOld(t *testing.T) {
 	}
 	check(t, tx.Rollback())
 }
+
+func TestCheckFindsDamage(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	sqlitetest.Execute(`PRAGMA writable_schema = ON; UPDATE sqlite_schema
+		SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_status_id') WHERE name = 'pets_category_id_status_id'`)(t, path)
+	found, omitted, err := sqlitetest.Open(t, path).Check(t.Context())
+	testkit.Equal(t, "what is omitted", "", omitted, err)
+	if len(found) == 0 {
+		t.Error("found no damage")
+	}
+	for _, damage := range found {
+		testkit.WantMessage(t, "the damage", errors.New(damage.Text), "the file is damaged (", "): restore a backup that is intact")
+		testkit.Equal(t, "whether it can be repaired", false, damage.Repairable())
+	}
+}

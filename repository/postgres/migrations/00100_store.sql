@@ -5,8 +5,9 @@
 
 -- +goose Up
 -- One row, see engine.Numbers, which each transaction that writes locks until its commit. So ids and positions increase in the
--- order of commits. Ids start at 1 and are never given out again: paging and the page cache depend on that. A fillfactor of 10
--- leaves room for new versions of the row in its page.
+-- order of commits. Ids start at 1 and are never given out again: paging and the page cache depend on that. A migration that
+-- earlier programs cannot use raises min_schema_version to its number. A fillfactor of 10 leaves room for new versions of the row
+-- in its page.
 CREATE TABLE store (
     id                  SMALLINT PRIMARY KEY CHECK (id = 1),
     position            BIGINT NOT NULL,
@@ -18,7 +19,8 @@ CREATE TABLE store (
     available           BIGINT NOT NULL DEFAULT 0,
     pending             BIGINT NOT NULL DEFAULT 0,
     sold                BIGINT NOT NULL DEFAULT 0,
-    none                BIGINT NOT NULL DEFAULT 0
+    none                BIGINT NOT NULL DEFAULT 0,
+    min_schema_version  BIGINT NOT NULL DEFAULT 100
 ) WITH (fillfactor = 10);
 
 -- A store begins at a position that no other store has used: the time in microseconds and a random number of 40 bits.

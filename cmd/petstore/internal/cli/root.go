@@ -96,8 +96,8 @@ is PETSTORE_LOG_LEVEL, and so on; petstore config lists all settings.`,
 			cmd.SetContext(domain.WithCaller(cmd.Context(), "command:"+cmd.Name()))
 			return nil
 		},
-	}, newServe(in), newHealthcheck(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in),
-		newVersion(in))
+	}, newServe(in), newHealthcheck(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newCheck(in),
+		newConfig(in), newVersion(in))
 	root.AddCommand(sqliteCommands(in)...)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")

@@ -41,7 +41,7 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	// Processes that start at the same time migrate a file together. For each migration, one of them
 	// commits and the others read the version again.
 	migrated := false
-	for err == nil && current != latest {
+	for err == nil && current < latest {
 		before := current
 		applied, upErr := provider.UpByOne(ctx)
 		migrated = migrated || upErr == nil
@@ -81,15 +81,15 @@ func CheckFile(ctx context.Context, path string, create, migrate bool) (err erro
 	if err == nil {
 		err = storefile.CheckNotOverwritten(ctx, pool)
 	}
-	if err == nil && version == engine.SchemaVersion {
+	if err == nil && version >= engine.SchemaVersion {
 		err = storefile.ReadTables(ctx, pool)
 	}
 	return err
 }
 
 // Check returns the schema version of a store. It returns an error for a database that is not a store, and
-// for a schema that is newer than this program supports. For an older schema it returns an error unless
-// migrate is set.
+// for a newer schema that this program cannot use. For an older schema it returns an error unless migrate is
+// set.
 func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err

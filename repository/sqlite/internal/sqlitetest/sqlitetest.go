@@ -94,7 +94,7 @@ func NewStore(t *testing.T, path, name string) {
 func Newer(t *testing.T, path string) {
 	t.Helper()
 	NewStore(t, path, "")
-	Execute("INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
+	Execute("INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, 1); UPDATE store SET min_schema_version = 99999")(t, path)
 }
 
 // Damaged creates a store in which an index does not match its table.

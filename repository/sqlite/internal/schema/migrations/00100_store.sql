@@ -6,7 +6,8 @@
 PRAGMA application_id = 1885697139; -- "pets" in ASCII; identifies the file as a store
 
 -- One row, see engine.Numbers. Ids start at 1, increase and are never given out again: paging and the page cache depend on
--- that. identity is the same in a store and its backups. The generations show that a WAL belongs to the file.
+-- that. A migration that earlier programs cannot use raises min_schema_version to its number. identity is the same in a store
+-- and its backups. The generations show that a WAL belongs to the file.
 CREATE TABLE store (
     id                  INTEGER PRIMARY KEY CHECK (id = 1),
     position            INTEGER NOT NULL,
@@ -19,6 +20,7 @@ CREATE TABLE store (
     pending             INTEGER NOT NULL DEFAULT 0,
     sold                INTEGER NOT NULL DEFAULT 0,
     none                INTEGER NOT NULL DEFAULT 0,
+    min_schema_version  INTEGER NOT NULL DEFAULT 100,
     identity            INTEGER NOT NULL DEFAULT (random()),
     generation          INTEGER NOT NULL DEFAULT 0,
     previous_generation INTEGER NOT NULL DEFAULT 0

@@ -68,6 +68,7 @@ CREATE TABLE store (
     pending             INTEGER NOT NULL DEFAULT 0,
     sold                INTEGER NOT NULL DEFAULT 0,
     none                INTEGER NOT NULL DEFAULT 0,
+    min_schema_version  INTEGER NOT NULL DEFAULT 100,
     identity            INTEGER NOT NULL DEFAULT (random()),
     generation          INTEGER NOT NULL DEFAULT 0,
     previous_generation INTEGER NOT NULL DEFAULT 0

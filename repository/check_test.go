@@ -1,0 +1,17 @@
+package repository_test
+
+import (
+	"testing"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/repository/storetest"
+)
+
+func TestCheckFindsAndRepairsWhatDiffers(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	service, command := open(t, e, repository.Options{}), open(t, e, repository.Options{})
+	file := enginetest.Database{Driver: enginetest.SQLite, DSN: e.String()}
+	storetest.RunCheck(t, service, command, func(t *testing.T, statement string) { file.Execute(t, statement) })
+}
