@@ -64,7 +64,7 @@ func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error)
 	if r.shared != nil {
 		return read, r.readers.report(unavailable(r.shared.Do(ctx, read)))
 	}
-	return read, r.session.read(ctx, func(db *gorm.DB) error { return r.readByID(db, []*readByID[T]{read}) })
+	return read, r.read(ctx, func(db *gorm.DB) error { return r.readByID(db, []*readByID[T]{read}) })
 }
 
 // maxSharedReads is the maximum number of reads that share a query.
@@ -140,7 +140,7 @@ func (r reader[T]) pageByID(ctx context.Context, ids []int64, newest bool, selec
 // the same time.
 func (r reader[T]) page(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
 	query, args := r.pageQuery(f, p, r.database.PollInterval() == 0)
-	err = r.session.read(ctx, func(db *gorm.DB) error {
+	err = r.read(ctx, func(db *gorm.DB) error {
 		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
 		return err
 	})
