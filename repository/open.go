@@ -115,7 +115,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}
 	clock, now := &claimClock{}, o.Now
 	if now == nil {
-		now = time.Now
+		now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *creation]{
 		Repositories: func(tx *groupcommit.Tx) *transaction {

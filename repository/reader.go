@@ -69,7 +69,7 @@ func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error)
 		}
 		return read, r.readers.report(unavailable(r.shared.Do(ctx, read)))
 	}
-	return read, r.session.read(ctx, func(db *gorm.DB) (err error) {
+	return read, r.read(ctx, func(db *gorm.DB) (err error) {
 		read.found, read.position, err = r.withIDs(db, ids)
 		return err
 	})
@@ -155,7 +155,7 @@ func (r reader[T]) pageByID(ctx context.Context, ids []int64, newest bool, selec
 // the same time.
 func (r reader[T]) page(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
 	query, args := r.pageQuery(f, p, r.database.PollInterval() == 0)
-	err = r.session.read(ctx, func(db *gorm.DB) error {
+	err = r.read(ctx, func(db *gorm.DB) error {
 		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
 		return err
 	})
