@@ -101,15 +101,16 @@ func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)
 	synctest.Test(t, func(t *testing.T) {
-		var o petstore.Options
-		o.Store.Now = func() time.Time { return time.Now().Add(-8 * 24 * time.Hour) } // a day longer than changes are kept
-		service := newService(t, store, o)
+		ago := 8 * 24 * time.Hour // a day longer than changes are kept
+		service := newService(t, store, petstore.Options{Now: func() time.Time { return time.Now().Add(-ago) }})
 		begin, err := service.Changes().Latest(t.Context())
 		testkit.Check(t, err)
-		testkit.Check(t, service.Store().InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			_, err := r.Pets.Create(ctx, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 2500))
-			return err
-		}))
+		for range 25 {
+			_, _, err := service.Pets().CreateAll(t.Context(), slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 100), domain.IdempotencyKey{})
+			testkit.Check(t, err)
+		}
+		synctest.Wait()
+		ago = 0
 		time.Sleep(61 * time.Second) // old changes are removed each minute
 		for _, after := range []int64{1, begin, begin + 999, begin + 2501} {
 			err := service.Follow(t.Context(), after, func(context.Context, domain.Change) error { return errors.New("a change") })

@@ -54,7 +54,7 @@ func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 		database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
 		time.Sleep(5 * time.Second)
 		status(t, engine, "/pets", second)
-		testkit.Check(t, service.Store().Close())
+		testkit.Check(t, service.CloseStore())
 		_ = service.Close()
 		want(2)
 	})

@@ -50,7 +50,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	if _, err := petstore.New(t.Context(), newEngine(t), other); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
 	}
-	testkit.Check(t, first.Store().Close())
+	testkit.Check(t, first.CloseStore())
 	want(map[string]bool{expiration: false, waiting: true})
 	testkit.Check(t, first.Close())
 	if names := metricNames(t, registry); len(names) != 0 {

@@ -31,13 +31,18 @@ import (
 
 // Options are the options of New.
 type Options struct {
-	// Store are the options of the store. New sets Service, ObserveCommit and ObserveFailure, and copies TracerProvider,
-	// StaleIfUnavailable and, as Timeout, RequestTimeout from API.
-	Store repository.Options
-	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Numbers, NumbersAge and Remote. Metrics
-	// also gets the metrics of the store. Call rest.EndStreams before the server serves, otherwise its Shutdown waits for
-	// open streams of changes.
+	// API are the options of the API. The store also uses Logger, Metrics, TracerProvider and StaleIfUnavailable, and each
+	// call of it takes at most RequestTimeout. Call rest.EndStreams before the server serves, otherwise its Shutdown waits
+	// for open streams of changes.
 	API rest.Options
+	// NoMigration makes New reject a store that does not exist or has an older schema. Otherwise New creates the store or
+	// migrates its schema. See Migrate.
+	NoMigration bool
+	// MaxOpenConns is the number of connections that read, 4 when zero.
+	MaxOpenConns int
+	// RequireSynchronous makes writes and Service.Ping fail while a commit on a PostgreSQL server would not wait for a
+	// standby. New succeeds all the same.
+	RequireSynchronous bool
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
 	ChangesRetention time.Duration
 	// Validate, if not nil, checks the rules of the host. It is called before the API or Service.Pets adds or changes
@@ -46,7 +51,7 @@ type Options struct {
 	// must be quick, have no effect, and not call the service.
 	Validate domain.PetRule
 	// Now is the clock of the service: of orders, of the expiry of API keys, of the rate limit. It is time.Now when nil. It
-	// must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own. Now replaces API.Now.
+	// must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own.
 	Now func() time.Time
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
 	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.
@@ -54,13 +59,25 @@ type Options struct {
 }
 
 // Migrate creates the store of an engine, or migrates it to the schema of this program. It is for a host that runs
-// migrations as a separate step, and calls New with Store.NoMigration. Its error is one line that ends with the remedy.
+// migrations as a separate step, and calls New with Options.NoMigration. Its error is one line that ends with the remedy.
 func Migrate(ctx context.Context, e engine.Engine) error {
 	store, err := repository.Open(ctx, e, repository.Options{})
 	if err != nil {
 		return err
 	}
 	return store.Close()
+}
+
+// A Store is the open store of a Service. Close of the Service closes it.
+type Store interface {
+	// Ping returns an ErrUnavailable if the store cannot be read, or could not commit. It is for the readiness of a host.
+	Ping(ctx context.Context) error
+	// Schema returns the schema that New has found or created.
+	Schema() engine.Schema
+	// IsRemote reports whether the store is on a database server.
+	IsRemote() bool
+	// CheckSynchronous returns an error if a commit would not wait for a standby. A SQLite store has none, and returns nil.
+	CheckSynchronous(ctx context.Context) error
 }
 
 // A Service is the API on an open store. The caller must close it.
@@ -95,30 +112,28 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	o.Store.TracerProvider, o.Store.StaleIfUnavailable, o.Store.Timeout = api.TracerProvider, api.StaleIfUnavailable, api.RequestTimeout
-	if o.Store.ObserveCommit, o.Store.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
+	store := o.store()
+	if store.ObserveCommit, store.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
 		return nil, err
 	}
-	o.Store.Service = true
-	if s.store, err = repository.Open(ctx, e, o.Store); err != nil {
+	if s.store, err = repository.Open(ctx, e, store); err != nil {
 		return nil, err
 	}
 	now := o.clock()
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
+	s.changes = usecase.NewChanges(s.store, s.store.Changes(), now)
 	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
 		return nil, err
 	}
-	s.changes = usecase.NewChanges(s.store, s.store.Changes(), now)
-	api.Pets, api.Orders, api.Keys, api.Changes = s.pets, s.orders, s.keys, s.changes
-	api.Numbers, api.NumbersAge, api.Remote = s.store.Numbers, s.store.NumbersAge, s.store.IsRemote()
 	if api.Metrics != nil {
 		api.Metrics = s.metrics
 	}
-	if o.Now != nil {
-		api.Now = o.Now
-	}
-	if s.api, err = rest.New(api); err != nil {
+	s.api, err = rest.New(rest.Service{
+		Pets: s.pets, Orders: s.orders, Changes: s.changes, Keys: s.keys,
+		Numbers: s.store.Numbers, NumbersAge: s.store.NumbersAge, Remote: s.store.IsRemote(), Now: o.Now,
+	}, api)
+	if err != nil {
 		return nil, err
 	}
 	working, stop := context.WithCancel(context.Background())
@@ -139,6 +154,16 @@ func (o *Options) validate() error {
 		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
 	}
 	return nil
+}
+
+// store returns the options of the store.
+func (o *Options) store() repository.Options {
+	return repository.Options{
+		Options: engine.Options{
+			Service: true, NoMigration: o.NoMigration, MaxOpenConns: o.MaxOpenConns, RequireSynchronous: o.RequireSynchronous,
+		},
+		TracerProvider: o.API.TracerProvider, StaleIfUnavailable: o.API.StaleIfUnavailable, Timeout: o.API.RequestTimeout, Now: o.Now,
+	}
 }
 
 // clock returns Now in the form in which times are stored.
@@ -186,8 +211,8 @@ func (s *Service) Document() docs.Options { return s.document }
 // API returns the API, for a host that uses its middleware and its error responses for other routes.
 func (s *Service) API() *rest.API { return s.api }
 
-// Store returns the store, for health checks (Ping). Close closes it.
-func (s *Service) Store() *repository.Store { return s.store }
+// Store returns what a host may ask of the store.
+func (s *Service) Store() Store { return s.store }
 
 // Keys returns the use cases of the API keys, for a host that issues keys itself.
 func (s *Service) Keys() *usecase.Keys { return s.keys }

@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +22,6 @@ import (
 	"example.com/petstore/docs"
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
@@ -110,14 +110,11 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 	_, err := petstore.New(t.Context(), nil, petstore.Options{})
 	testkit.WantMessage(t, "New without an engine", err, "the engine is nil: use sqlite.New or postgres.New")
 	for want, o := range map[string]petstore.Options{
-		"there is no such file": {Store: repository.Options{Options: engine.Options{NoMigration: true}}},
+		"there is no such file": {NoMigration: true},
 		"petstore.New: Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
 		"petstore.New: Options.ChangeStreams is negative":                      {API: rest.Options{ChangeStreams: -1}},
 		"petstore.New: Options.RequestTimeout is negative":                     {API: rest.Options{RequestTimeout: -1}},
-		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4": {
-			Store: repository.Options{Options: engine.Options{MaxOpenConns: -3}},
-		},
-		"the option Exclusive is for petstore copy: leave it out": {Store: repository.Options{Options: engine.Options{Exclusive: true}}},
+		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4":             {MaxOpenConns: -3},
 	} {
 		path := filepath.Join(t.TempDir(), "pets.db")
 		if _, err := petstore.New(t.Context(), sqlite.New(path), o); err == nil || !strings.Contains(err.Error(), want) {
@@ -154,6 +151,24 @@ func TestChangesSayWhoMadeThem(t *testing.T) {
 	}
 	slices.Sort(callers)
 	testkit.Equal(t, "the callers", []string{"key:1", "user:ann", "user:job"}, callers, err)
+}
+
+// The number of an API key as a Caller was the scope of that key once.
+func TestIdempotencyKeysOfTheHostAreNotThoseOfAPIKeys(t *testing.T) {
+	t.Parallel()
+	service := newService(t, newEngine(t), petstore.Options{})
+	key := newKey(t, service)
+	host, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex"}, domain.IdempotencyKey{Caller: "1", Value: "one"})
+	testkit.Check(t, err)
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/pets", strings.NewReader(`{"name":"Rex","categoryId":0}`))
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", "one")
+	response := httptest.NewRecorder()
+	mounted(t, service).ServeHTTP(response, request)
+	if response.Code != http.StatusCreated || strings.Contains(response.Body.String(), fmt.Sprintf(`"id":%d,`, host.ID)) {
+		t.Errorf("got %d %s, want an animal other than that of the host", response.Code, response.Body)
+	}
 }
 
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
@@ -202,7 +217,7 @@ func TestOneServiceServesASQLiteFile(t *testing.T) {
 
 func TestMigrateIsAStepOfItsOwn(t *testing.T) {
 	t.Parallel()
-	store, o := newEngine(t), petstore.Options{Store: repository.Options{Options: engine.Options{NoMigration: true}}}
+	store, o := newEngine(t), petstore.Options{NoMigration: true}
 	for range 2 { // the second one changes nothing
 		testkit.Check(t, petstore.Migrate(t.Context(), store))
 		testkit.Check(t, newService(t, store, o).Close())

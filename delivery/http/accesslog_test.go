@@ -22,7 +22,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
@@ -285,7 +284,7 @@ func newTracedServer(t *testing.T, options ...option) (*testServer, *tracetest.I
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 	s := newUnstartedServer(t, repository.Options{TracerProvider: provider})
-	s.start(t, s.engine(t, append(options, func(o *rest.Options) { o.TracerProvider = provider })...))
+	s.start(t, s.engine(t, append(options, func(o *apiOptions) { o.TracerProvider = provider })...))
 	exporter.Reset()
 	return s, exporter
 }
@@ -341,7 +340,7 @@ func TestSpanOfTheHostIsTheParent(t *testing.T) {
 		c.Request = c.Request.WithContext(ctx)
 		c.Next()
 	})
-	s.startHost(t, engine, s.api(t, func(o *rest.Options) { o.TracerProvider = provider }))
+	s.startHost(t, engine, s.api(t, func(o *apiOptions) { o.TracerProvider = provider }))
 	s.expect(t, get("/v1/pets", traceparent), ok(`[]`))
 	spans := exporter.GetSpans() // in the order of their ends
 	if len(spans) != 2 || spans[1].Name != "the host" || spans[0].Parent.SpanID() != spans[1].SpanContext.SpanID() {
@@ -359,7 +358,7 @@ func FuzzAccessLog(f *testing.F) {
 	var log bytes.Buffer
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	logger := zap.New(zapcore.NewCore(encoder, zapcore.AddSync(&log), zapcore.InfoLevel))
-	api := s.api(f, func(o *rest.Options) { o.Logger = logger })
+	api := s.api(f, func(o *apiOptions) { o.Logger = logger })
 	engine, err := server.NewEngine(api, s.health, []string{"127.0.0.1"})
 	check(f, err)
 	s.handler = engine

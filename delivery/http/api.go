@@ -49,15 +49,30 @@ type Keys interface {
 	Authenticate(ctx context.Context, secret string) (apikey.Key, error)
 }
 
-// Options are the options of New. Pets, Orders, Changes, Numbers, and Keys or Authenticate are required.
-type Options struct {
+// A Service is what an API serves. petstore.New sets it. Keys may be nil with Options.Authenticate, and StaleIfUnavailable
+// alone needs NumbersAge.
+type Service struct {
 	Pets    Pets
 	Orders  Orders
 	Changes Changes
 	Keys    Keys
+	// Numbers returns the numbers of the store (see repository.Store.Numbers), which show whether a cached page is stale. If
+	// Numbers returns an error, only stale pages are used (see Options.StaleIfUnavailable).
+	Numbers func(context.Context) (domain.Numbers, error)
+	// NumbersAge returns for how long the Numbers may have missed the commits of other processes (see
+	// repository.Store.NumbersAge).
+	NumbersAge func() time.Duration
+	// Remote says whether a read waits for a database server. If so, single records are not cached.
+	Remote bool
+	// Now is the clock for the rate limit and for the removal of getPet, time.Now when nil. It must be monotonic.
+	Now func() time.Time
+}
+
+// Options are the options of New. All may be left out.
+type Options struct {
 	// ChangeStreams is the maximum number of open streams of changes of a caller, 10 when zero.
 	ChangeStreams int
-	// Authenticate, if not nil, replaces the authentication by API keys (Bearer). Keys is not used then.
+	// Authenticate, if not nil, replaces the authentication by API keys (Bearer).
 	Authenticate Authenticator
 	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail). petstore.NewLogger returns one for
 	// a slog.Handler.
@@ -80,8 +95,6 @@ type Options struct {
 	// has the route. It has no path, no query and no header such as Host, which may contain secrets, and no unknown method,
 	// which may have any length.
 	TracerProvider trace.TracerProvider
-	// Now is the clock for the rate limit and for the removal of getPet, time.Now when nil. It must be monotonic.
-	Now func() time.Time
 	// RequestTimeout is how long reading the body of a request may take, 10 s when zero. It begins at the end of the
 	// header. The WriteTimeout of the server must be longer.
 	RequestTimeout time.Duration
@@ -98,19 +111,11 @@ type Options struct {
 	AllowedOrigins []string
 	// CacheBytes is the approximate size of the cache of encoded pages: 16 MiB when zero, no cache when negative. A page
 	// is a page of a list, a single record or the inventory.
-	// Numbers returns the numbers of the store (see repository.Store.Numbers), which show whether a cached page is stale. If
-	// Numbers returns an error, only stale pages are used (see StaleIfUnavailable).
 	CacheBytes int64
-	Numbers    func(context.Context) (domain.Numbers, error)
-	// Remote says whether a read waits for a database server. If so, single records are not cached.
-	Remote bool
-	// StaleIfUnavailable is how long cached pages are sent while Numbers returns an error (stale-if-error, RFC 5861,
+	// StaleIfUnavailable is how long cached pages are sent while the store is unavailable (stale-if-error, RFC 5861,
 	// section 4). Such a response has the header Age and no ETag. When zero, the page is read from the store, and the
-	// response is an error if that fails, too.
-	// StaleIfUnavailable requires NumbersAge, which returns for how long the Numbers may have missed the commits of other
-	// processes (see repository.Store.NumbersAge).
+	// response is an error if that fails, too. An API key that was used before stays valid as long.
 	StaleIfUnavailable time.Duration
-	NumbersAge         func() time.Duration
 }
 
 // An API serves the operations of the service. New creates one, Mount mounts it.
@@ -137,18 +142,18 @@ type API struct {
 	basePath      string // empty before Mount
 }
 
-// New returns an API. It returns an error if an option is missing or invalid.
-func New(o Options) (*API, error) {
-	if err := cmp.Or(o.missing(), o.Validate()); err != nil {
+// New returns an API. It returns an error if something of the service is missing, or an option is invalid.
+func New(s Service, o Options) (*API, error) {
+	if err := cmp.Or(s.missing(o), o.Validate()); err != nil {
 		return nil, fmt.Errorf("rest.New: %w", err)
 	}
 	a := &API{
-		pets:          o.Pets,
-		orders:        o.Orders,
-		changes:       o.Changes,
+		pets:          s.Pets,
+		orders:        s.Orders,
+		changes:       s.Changes,
 		authenticator: o.Authenticate,
 		log:           cmp.Or(o.Logger, zap.NewNop()),
-		now:           o.Now,
+		now:           s.Now,
 		timeout:       cmp.Or(o.RequestTimeout, 10*time.Second),
 		callerPrefix:  "user:",
 		ignored:       slices.Clone(o.IgnoredParameters),
@@ -165,14 +170,14 @@ func New(o Options) (*API, error) {
 		a.now = time.Now
 	}
 	if a.authenticator == nil {
-		a.authenticator, a.bearer = bearerAuthenticator(o.Keys), true
+		a.authenticator, a.bearer = bearerAuthenticator(s.Keys), true
 		a.callerPrefix, a.callerField = "key:", "key_id"
 	}
 	a.metrics = newMetrics(a.callerField)
-	a.streams = newChangeStreams(&o)
+	a.streams = newChangeStreams(&s, &o)
 	a.metrics.addStreams(a.streams)
 	var err error
-	if a.pages, err = newPageCache(&o, a.metrics); err != nil {
+	if a.pages, err = newPageCache(&s, &o, a.metrics); err != nil {
 		return nil, err
 	}
 	if a.measured {
@@ -181,20 +186,20 @@ func New(o Options) (*API, error) {
 	return a, err
 }
 
-// missing returns an error if an option is missing that is required, or that another option requires.
-func (o *Options) missing() error {
+// missing returns an error if something is missing that every service or an option requires.
+func (s *Service) missing(o Options) error {
 	switch {
-	case o.Pets == nil || o.Orders == nil || o.Changes == nil || o.Numbers == nil:
-		return errors.New("set Options.Pets, Options.Orders, Options.Changes and Options.Numbers")
-	case o.Authenticate == nil && o.Keys == nil:
-		return errors.New("set Options.Keys or Options.Authenticate")
-	case o.StaleIfUnavailable > 0 && o.NumbersAge == nil:
-		return errors.New("Options.StaleIfUnavailable requires Options.NumbersAge")
+	case s.Pets == nil || s.Orders == nil || s.Changes == nil || s.Numbers == nil:
+		return errors.New("set Service.Pets, Service.Orders, Service.Changes and Service.Numbers")
+	case o.Authenticate == nil && s.Keys == nil:
+		return errors.New("set Service.Keys or Options.Authenticate")
+	case o.StaleIfUnavailable > 0 && s.NumbersAge == nil:
+		return errors.New("Options.StaleIfUnavailable requires Service.NumbersAge")
 	}
 	return nil
 }
 
-// Validate returns an error if an option is invalid, but not if one is missing.
+// Validate returns an error if an option is invalid.
 func (o *Options) Validate() error {
 	for _, allowed := range o.AllowedOrigins {
 		if !origin.Valid(allowed, len(o.AllowedOrigins) > 1) {

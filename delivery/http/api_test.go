@@ -22,9 +22,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// newOptions returns options with use cases that must not be called.
-func newOptions() Options {
-	return Options{
+// unusedService returns a service whose use cases must not be called.
+func unusedService() Service {
+	return Service{
 		Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Changes: struct{ Changes }{}, Keys: struct{ Keys }{},
 		Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil },
 	}
@@ -32,7 +32,7 @@ func newOptions() Options {
 
 func newAPI(t *testing.T, o Options) *API {
 	t.Helper()
-	api, err := New(o)
+	api, err := New(unusedService(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,19 +41,18 @@ func newAPI(t *testing.T, o Options) *API {
 
 func TestNewChecksItsOptions(t *testing.T) {
 	t.Parallel()
-	used, options := prometheus.NewRegistry(), newOptions()
-	options.Metrics = used
-	newAPI(t, options)
-	limit := func(requests int, window time.Duration) func(*Options) {
-		return func(o *Options) { o.RateLimit = RateLimit{requests, window} }
+	used := prometheus.NewRegistry()
+	newAPI(t, Options{Metrics: used})
+	limit := func(requests int, window time.Duration) func(*Service, *Options) {
+		return func(_ *Service, o *Options) { o.RateLimit = RateLimit{requests, window} }
 	}
-	for want, changes := range map[string][]func(*Options){
+	for want, changes := range map[string][]func(*Service, *Options){
 		"": {
-			func(*Options) {},
-			func(o *Options) {
-				o.Keys, o.Authenticate = nil, func(*gin.Context) (string, error) { return "caller", nil }
+			func(*Service, *Options) {},
+			func(s *Service, o *Options) {
+				s.Keys, o.Authenticate = nil, func(*gin.Context) (string, error) { return "caller", nil }
 			},
-			func(o *Options) {
+			func(s *Service, o *Options) {
 				o.AllowedOrigins = []string{
 					"https://*.example.com", "https://*.shop.example:8443", "http://[::1]:3000", "http://localhost:*",
 					"http://shop.example.com:443", "https://shop_1.example.com:80",
@@ -61,19 +60,19 @@ func TestNewChecksItsOptions(t *testing.T) {
 					"chrome-extension://gighmmpiobklfepjocnamgkkbiglidom", "vscode-webview://1B2c",
 				}
 			},
-			func(o *Options) { o.AllowedOrigins = []string{"*"} },
+			func(s *Service, o *Options) { o.AllowedOrigins = []string{"*"} },
 			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
 			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
 		},
-		"set Options.Pets, Options.Orders, Options.Changes and Options.Numbers": {
-			func(o *Options) { o.Pets = nil },
-			func(o *Options) { o.Orders = nil },
-			func(o *Options) { o.Changes = nil },
-			func(o *Options) { o.Numbers = nil },
+		"set Service.Pets, Service.Orders, Service.Changes and Service.Numbers": {
+			func(s *Service, _ *Options) { s.Pets = nil },
+			func(s *Service, _ *Options) { s.Orders = nil },
+			func(s *Service, _ *Options) { s.Changes = nil },
+			func(s *Service, _ *Options) { s.Numbers = nil },
 		},
-		"set Options.Keys or Options.Authenticate":      {func(o *Options) { o.Keys = nil }},
-		"Options.RequestTimeout is negative":            {func(o *Options) { o.RequestTimeout = -1 }},
-		"this registry has the metrics of another API:": {func(o *Options) { o.Metrics = used }},
+		"set Service.Keys or Options.Authenticate":      {func(s *Service, _ *Options) { s.Keys = nil }},
+		"Options.RequestTimeout is negative":            {func(s *Service, o *Options) { o.RequestTimeout = -1 }},
+		"this registry has the metrics of another API:": {func(s *Service, o *Options) { o.Metrics = used }},
 		"Options.RateLimit has ": {
 			limit(1_000_000_000_000_000, 24*time.Hour), limit(math.MaxInt, time.Second), limit(-1, time.Minute), limit(math.MinInt, time.Minute),
 			limit(1, 0), limit(1, -time.Minute), limit(1, time.Nanosecond), limit(1, time.Second-1), limit(1, time.Second+1),
@@ -81,9 +80,9 @@ func TestNewChecksItsOptions(t *testing.T) {
 		},
 	} {
 		for i, change := range changes {
-			o := newOptions()
-			change(&o)
-			if _, err := New(o); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), "rest.New: "+want) {
+			s, o := unusedService(), Options{}
+			change(&s, &o)
+			if _, err := New(s, o); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), "rest.New: "+want) {
 				t.Errorf("options %d of %q: got error %v", i, want, err)
 			}
 		}
@@ -98,8 +97,7 @@ func TestNewChecksItsOptions(t *testing.T) {
 		"*", "https://*", "*://shop.example.com", "https://*.", "https://*example.com", "https://shop*.example.com", "https://shop-*.example.com",
 		"https://shop.*.example.com", "https://shop.*", "https://*.example.com:*", "http://localhost:3*", "https://**.example.com",
 	} {
-		options.AllowedOrigins = []string{"https://shop.example.com", origin}
-		_, err := New(options)
+		_, err := New(unusedService(), Options{AllowedOrigins: []string{"https://shop.example.com", origin}})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: Options.AllowedOrigins has %q", origin)) {
 			t.Errorf("%q: got error %v", origin, err)
 		}
@@ -109,7 +107,7 @@ func TestNewChecksItsOptions(t *testing.T) {
 // When routes conflict, Gin cannot remove the routes that it has added before.
 func TestMountServesAllRoutesOrNone(t *testing.T) {
 	t.Parallel()
-	complete, mounted, conflicts := gin.New(), newAPI(t, newOptions()), map[string]string{}
+	complete, mounted, conflicts := gin.New(), newAPI(t, Options{}), map[string]string{}
 	if err := mounted.Mount(complete.Group("/shop").Group("v1")); err != nil || mounted.BasePath() != "/shop/v1" {
 		t.Errorf("got error %v and base path %s, want /shop/v1", err, mounted.BasePath())
 	}
@@ -124,7 +122,7 @@ func TestMountServesAllRoutesOrNone(t *testing.T) {
 		"/store/orders/:id/deliver", "/store/orders/:orderId/*any", "/store/orders/:orderId/:what", "/store/orders/1/deliver", "/changes",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodDelete, "BREW"} {
-			host, api := gin.New(), newAPI(t, newOptions())
+			host, api := gin.New(), newAPI(t, Options{})
 			host.RedirectTrailingSlash = false
 			host.NoRoute(NotFound)
 			host.Handle(method, path, hello)
@@ -161,7 +159,7 @@ func TestAPIChangesNoGlobalState(t *testing.T) {
 		families, err := prometheus.DefaultGatherer.Gather()
 		return [...]any{gin.Mode(), ginbinding.Validator, zap.L(), prometheus.DefaultRegisterer, fmt.Sprint(len(families), err)}
 	}
-	before, engine, o, w := globals(), gin.New(), newOptions(), httptest.NewRecorder()
+	before, engine, o, w := globals(), gin.New(), Options{}, httptest.NewRecorder()
 	o.Metrics = prometheus.NewRegistry()
 	err := newAPI(t, o).Mount(engine)
 	engine.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets", http.NoBody))
@@ -187,7 +185,7 @@ func TestAPILinksNoUnneededPackages(t *testing.T) {
 // Without a registry, the series for each caller would only use memory.
 func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, newOptions())
+	a := newAPI(t, Options{})
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	c.Request = httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pets/1", http.NoBody)
 	a.countByCaller(a.metrics.deprecated, c)

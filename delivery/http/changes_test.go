@@ -136,7 +136,7 @@ func (p addingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[do
 func TestPositionIsReadBeforeThePage(t *testing.T) {
 	t.Parallel()
 	var s *testServer
-	s = newTestServer(t, func(o *rest.Options) {
+	s = newTestServer(t, func(o *apiOptions) {
 		o.Pets = addingPets{o.Pets, func() { s.createPets(t, domain.NewPet{Name: "Rex"}) }}
 	})
 	before := positionOf(t, s.expect(t, get("/v1/store/orders"), ok(`[]`)))
@@ -192,7 +192,7 @@ func (p countingPets) Inventory(ctx context.Context, categoryID *int64) (domain.
 func TestPositionOfACountIsReadWithIt(t *testing.T) {
 	t.Parallel()
 	var s *testServer
-	s = newTestServer(t, func(o *rest.Options) {
+	s = newTestServer(t, func(o *apiOptions) {
 		o.Pets = countingPets{o.Pets, func() { s.createPets(t, domain.NewPet{Name: "Rex"}) }}
 	})
 	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))

@@ -75,9 +75,9 @@ type changeEvents struct {
 	behind int64 // the number of changes that follow
 }
 
-func newChangeStreams(o *Options) *changeStreams {
+func newChangeStreams(s *Service, o *Options) *changeStreams {
 	return &changeStreams{
-		changes: o.Changes, numbers: o.Numbers, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
+		changes: s.Changes, numbers: s.Numbers, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
 		backlogs: newCallerBuckets(streamPages, 1), open: map[*changeStream]bool{},
 	}
 }

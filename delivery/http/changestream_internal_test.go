@@ -16,7 +16,7 @@ import (
 func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	calls, end := make(chan struct{}, 3), make(chan struct{})
-	s := newChangeStreams(&Options{Changes: blockedChanges{calls: calls, end: end}})
+	s := newChangeStreams(&Service{Changes: blockedChanges{calls: calls, end: end}}, &Options{})
 	s.committed = make(chan struct{})
 	var reads sync.WaitGroup
 	for range 2 {
@@ -31,7 +31,7 @@ func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 // A caller that disconnects before its turn and connects again waits for the same turn.
 func TestTurnsOfACallerAreThoseOfAllItsStreams(t *testing.T) {
 	t.Parallel()
-	s := newChangeStreams(&Options{Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil }})
+	s := newChangeStreams(&Service{Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil }}, &Options{})
 	s.backlogs.limit = rate.Every(time.Hour)
 	for i := range 3 {
 		stream := s.add("ann")

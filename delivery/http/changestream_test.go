@@ -116,7 +116,7 @@ func (c countedChanges) List(ctx context.Context, page domain.PageRequest) (doma
 func TestStreamReadsOnlyAfterAChange(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int64
-	s := newTestServer(t, func(o *rest.Options) { o.Changes = countedChanges{o.Changes, &reads} })
+	s := newTestServer(t, func(o *apiOptions) { o.Changes = countedChanges{o.Changes, &reads} })
 	changes := s.stream(t, get("/v1/changes", acceptEvents))
 	comments := func(n int) {
 		for range n {
@@ -349,7 +349,7 @@ func (p patientChanges) List(ctx context.Context, page domain.PageRequest) (doma
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s, lagged := newUnstartedServer(t), false
-	api := s.api(t, func(o *rest.Options) { o.Changes = patientChanges{o.Changes} })
+	api := s.api(t, func(o *apiOptions) { o.Changes = patientChanges{o.Changes} })
 	api.SetStreamTimes(time.Minute, 500*time.Millisecond) // writes have the timeout of 500 ms; patientChanges has none
 	s.startHost(t, gin.New(), api)
 	changes := s.stream(t, get("/v1/changes", acceptEvents))

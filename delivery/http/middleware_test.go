@@ -10,7 +10,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 )
@@ -67,7 +66,7 @@ const (
 var preflightAllowed = wantResponse{status: 204}.withHeader("Allow: GET, HEAD, POST, OPTIONS", originAllowed, "Access-Control-Allow-Methods: POST",
 	"Access-Control-Allow-Headers: authorization,content-type,idempotency-key", "Access-Control-Max-Age: 600", noCredentials, varyPreflight)
 
-func allowOrigin(o *rest.Options) {
+func allowOrigin(o *apiOptions) {
 	o.AllowedOrigins = []string{"https://shop.example.com", "capacitor://localhost"}
 }
 
@@ -99,7 +98,7 @@ func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 
 func TestWildcardOfAnOriginIsOneLabelOrThePort(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, func(o *rest.Options) {
+	s := newTestServer(t, func(o *apiOptions) {
 		o.AllowedOrigins = []string{"https://shop.example", "https://*.shop.example", "http://localhost:*"}
 	})
 	for origin, allowed := range map[string]bool{
@@ -121,7 +120,7 @@ func TestWildcardOfAnOriginIsOneLabelOrThePort(t *testing.T) {
 		preflight := newRequest("OPTIONS", "/v1/pets", "-Authorization", "Origin: "+origin, requestMethodPost, requestHeaders)
 		s.expect(t, preflight, wantResponse{status: 204}.withHeader(header, varyPreflight))
 	}
-	all := newTestServer(t, func(o *rest.Options) { o.AllowedOrigins = []string{"*"} })
+	all := newTestServer(t, func(o *apiOptions) { o.AllowedOrigins = []string{"*"} })
 	all.expectOnly(t, get("/v1/pets", otherOrigin), ok("").withHeader("Access-Control-Allow-Origin: *", noCredentials))
 }
 

@@ -16,9 +16,10 @@ import (
 
 // A pageCache caches encoded pages of lists, and single records. It stores each page with the numbers of the store from
 // before the page was read, so a page that is sent as fresh includes every write that was acknowledged (see
-// Options.Numbers).
+// Service.Numbers).
 type pageCache struct {
-	*Options
+	*Service
+	stale    time.Duration                       // Options.StaleIfUnavailable
 	pages    *otter.Cache[pageKey, *encodedPage] // nil if the options disable the cache
 	metrics  *metrics
 	position atomic.Pointer[positionHeader] // the last one that was sent
@@ -30,16 +31,18 @@ type pageCache struct {
 type pageKey struct{ kind, query string }
 
 // newPageCache returns a cache of Options.CacheBytes. If the options disable it, it caches nothing.
-func newPageCache(o *Options, m *metrics) (*pageCache, error) {
-	if o.CacheBytes < 0 || o.Numbers == nil {
-		return &pageCache{Options: o, metrics: m}, nil
+func newPageCache(s *Service, o *Options, m *metrics) (*pageCache, error) {
+	c := &pageCache{Service: s, stale: o.StaleIfUnavailable, metrics: m}
+	if o.CacheBytes < 0 {
+		return c, nil
 	}
-	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
+	var err error
+	c.pages, err = otter.New(&otter.Options[pageKey, *encodedPage]{
 		MaximumWeight: uint64(cmp.Or(o.CacheBytes, 16<<20)), //nolint:gosec // not negative
 		Weigher:       pageWeight,
 		Executor:      func(task func()) { task() }, // no goroutine outlives a request
 	})
-	return &pageCache{Options: o, pages: pages, metrics: m}, err
+	return c, err
 }
 
 // pageWeight returns the memory of a cache entry in bytes.
@@ -54,16 +57,13 @@ type cacheUse struct {
 	disabled    bool           // the request neither reads nor fills the cache
 	numbers     domain.Numbers // of the store after the request arrived; if unavailable, the last known ones
 	unavailable bool           // the numbers could not be read: a stale page may be sent, otherwise the page is read from the store
-	checked     time.Time      // the numbers include all commits before this time; set only with StaleIfUnavailable
+	checked     time.Time      // the numbers include all commits before this time; set only with a stale time
 }
 
 // use returns the cache for a request. It reads the numbers of the store, for which it may query the database.
 func (c *pageCache) use(ctx context.Context) cacheUse {
-	if c.Numbers == nil {
-		return cacheUse{pageCache: c, disabled: true}
-	}
 	var checked time.Time
-	if c.StaleIfUnavailable > 0 {
+	if c.stale > 0 {
 		checked = time.Now().Add(-c.NumbersAge()) // called before Numbers: the numbers may be newer, but not older
 	}
 	numbers, err := c.Numbers(ctx)
@@ -147,17 +147,17 @@ func (c *pageCache) positionHeader(position int64) []string {
 	return last.header
 }
 
-// sendStale sends a page that was fresh at most StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1). It reports
+// sendStale sends a page that was fresh at most Options.StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1). It reports
 // false if the page is older.
 func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
-	if c.StaleIfUnavailable == 0 {
+	if c.stale == 0 {
 		return false
 	}
 	age := time.Since(page.read)
 	if c.numbers.Validates(page.numbers, page.grows) {
 		age = min(age, time.Since(c.checked))
 	}
-	if age > c.StaleIfUnavailable {
+	if age > c.stale {
 		return false
 	}
 	c.metrics.cacheStale.Inc()

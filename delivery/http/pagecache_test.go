@@ -89,7 +89,7 @@ func TestRecordIsReadAgainOnlyAfterAChange(t *testing.T) {
 
 func TestRecordOfAServerIsNotCached(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, func(o *rest.Options) { o.Remote = true })
+	s := newTestServer(t, func(o *apiOptions) { o.Remote = true })
 	s.createPets(t, newPets(1, "sold")...)
 	for range 2 {
 		s.expect(t, get("/v1/pets/1"), ok("").withHeader("Cache-Control: private, no-cache"))
@@ -183,7 +183,7 @@ func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 		{limit: time.Minute, checked: 0, altered: true, age: "1"},
 	} {
 		store := &outage{}
-		s := newTestServer(t, func(o *rest.Options) {
+		s := newTestServer(t, func(o *apiOptions) {
 			store.Pets, o.Pets = o.Pets, store
 			o.StaleIfUnavailable, o.NumbersAge = test.limit, func() time.Duration { return test.checked }
 			numbers := o.Numbers

@@ -33,13 +33,13 @@ type requestState struct {
 }
 
 // scope returns the scope of the caller's idempotency keys. With an API key it is the lineage of the key, so that a
-// retry with a rotated key does not create a second record. Otherwise it is the name of the caller after a colon, so
-// that no name is equal to a lineage.
+// retry with a rotated key does not create a second record. The prefixes keep the scopes of API keys, of the users of a
+// host and of its Go code apart.
 func (s *requestState) scope() string {
 	if s.lineage != 0 {
-		return strconv.FormatInt(s.lineage, 10)
+		return "key:" + strconv.FormatInt(s.lineage, 10)
 	}
-	return ":" + s.caller
+	return "user:" + s.caller
 }
 
 // stateKey is the key of a gin.Context for the state of a request.

@@ -49,9 +49,9 @@ func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
 func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	o := rest.Options{Logger: s.logger}
+	o := apiOptions{Options: rest.Options{Logger: s.logger}}
 	allowOrigin(&o)
-	startup, err := server.NewStartupHandler([]string{"127.0.0.0/8"}, o)
+	startup, err := server.NewStartupHandler([]string{"127.0.0.0/8"}, o.Options)
 	check(t, err)
 	s.start(t, startup)
 	s.expectOnly(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), rejected(503, "unavailable"))
@@ -80,7 +80,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	if failures := s.log.FilterMessage("the store is not available").Len(); failures != 0 {
 		t.Errorf("got %d failures in the log, want none", failures)
 	}
-	_, err = server.NewStartupHandler([]string{"proxy.example"}, o)
+	_, err = server.NewStartupHandler([]string{"proxy.example"}, o.Options)
 	if _, engineErr := server.NewEngine(s.api(t), s.health, []string{"proxy.example"}); err == nil || engineErr == nil {
 		t.Errorf("got the errors %v and %v, want some for a proxy that is neither an address nor a network", err, engineErr)
 	}
@@ -136,23 +136,29 @@ func newTestServer(t *testing.T, options ...option) *testServer {
 }
 
 // An option changes the options of the API of a testServer.
-type option = func(*rest.Options)
+// apiOptions are what a test may set of an API.
+type apiOptions struct {
+	rest.Service
+	rest.Options
+}
+
+type option = func(*apiOptions)
 
 func withRateLimit(requests int, window time.Duration) option {
-	return func(o *rest.Options) { o.RateLimit = rest.RateLimit{Requests: requests, Window: window} }
+	return func(o *apiOptions) { o.RateLimit = rest.RateLimit{Requests: requests, Window: window} }
 }
 
 func withRequestTimeout(timeout time.Duration) option {
-	return func(o *rest.Options) { o.RequestTimeout = timeout }
+	return func(o *apiOptions) { o.RequestTimeout = timeout }
 }
 
 func withAuthenticator(authenticate rest.Authenticator) option {
-	return func(o *rest.Options) { o.Authenticate = authenticate }
+	return func(o *apiOptions) { o.Authenticate = authenticate }
 }
 
 // withCall makes getPet and createPet return Rex, or the error of call.
 func withCall(call func(context.Context) error) option {
-	return func(o *rest.Options) { o.Pets = callingPets{o.Pets, call} }
+	return func(o *apiOptions) { o.Pets = callingPets{o.Pets, call} }
 }
 
 type callingPets struct {
@@ -208,16 +214,18 @@ func newKey(t testing.TB, keys *usecase.Keys, scopes apikey.Scopes) string {
 func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 	t.Helper()
 	s.metrics = prometheus.NewRegistry()
-	o := rest.Options{
-		Pets:   usecase.NewPets(s.store, s.store.Pets()),
-		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
-		Keys:   s.keys, Changes: s.changes,
-		Now: s.clock.now, Logger: s.logger, Metrics: s.metrics, Numbers: s.store.Numbers, CacheBytes: 1 << 20,
+	o := apiOptions{
+		rest.Service{
+			Pets:   usecase.NewPets(s.store, s.store.Pets()),
+			Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
+			Keys:   s.keys, Changes: s.changes, Numbers: s.store.Numbers, Now: s.clock.now,
+		},
+		rest.Options{Logger: s.logger, Metrics: s.metrics, CacheBytes: 1 << 20},
 	}
 	for _, option := range options {
 		option(&o)
 	}
-	api, err := rest.New(o)
+	api, err := rest.New(o.Service, o.Options)
 	check(t, err)
 	api.SetStreamTimes(10*time.Millisecond, 500*time.Millisecond)
 	return api

@@ -33,10 +33,10 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	store, err := repository.Open(t.Context(), sqlite.New(harness.StorePath(folder)), repository.Options{Now: now})
 	testkit.Check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
-	service, err := rest.New(rest.Options{
+	service, err := rest.New(rest.Service{
 		Pets: usecase.NewPets(store, store.Pets()), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
-		Changes: usecase.NewChanges(store, store.Changes(), now), Now: now, Numbers: store.Numbers, CacheBytes: 1 << 20,
-	})
+		Changes: usecase.NewChanges(store, store.Changes(), now), Now: now, Numbers: store.Numbers,
+	}, rest.Options{CacheBytes: 1 << 20})
 	testkit.Check(t, err)
 	engine := gin.New()
 	testkit.Check(t, service.Mount(engine.Group("/v1")))

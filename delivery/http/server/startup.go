@@ -23,10 +23,11 @@ type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 // Logger, RequestTimeout and AllowedOrigins.
 func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
-	api, err := rest.New(rest.Options{
+	api, err := rest.New(rest.Service{
 		// None is called, because Authenticate rejects all requests.
 		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, Changes: struct{ rest.Changes }{},
-		Numbers:      func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, starting },
+		Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, starting },
+	}, rest.Options{
 		Authenticate: func(*gin.Context) (string, error) { return "", starting },
 		Logger:       o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins,
 	})

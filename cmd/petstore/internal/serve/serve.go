@@ -97,7 +97,8 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		api.Metrics = metrics
 	}
 	service, err := o.Open(ctx, petstore.Options{
-		API: api, ChangesRetention: settings.Changes.Retention,
+		API: api, NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
+		RequireSynchronous: settings.Database.RequireSynchronous, ChangesRetention: settings.Changes.Retention,
 		Document: docs.Options{ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL},
 	})
 	if err != nil {
