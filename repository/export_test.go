@@ -51,3 +51,9 @@ func (s *Store) KeyAge(hash apikey.Hash) time.Duration {
 	known, _ := s.keys.entries.GetIfPresent(hash)
 	return time.Since(known.at)
 }
+
+// WaitingLookups returns the number of look-ups of keys that have not ended.
+func (s *Store) WaitingLookups() int { return s.keys.lookups.Waiting() }
+
+// ReadWaits returns how many reads have waited for a connection.
+func (s *Store) ReadWaits() int64 { return s.keys.readers.waits.Load() }

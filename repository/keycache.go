@@ -10,6 +10,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/batch"
 )
 
 const (
@@ -21,12 +22,24 @@ const (
 )
 
 // A keyCache is a port.KeyReader that remembers the keys that it finds, by hash. An unknown key is not remembered, so
-// that a new key is valid immediately. While the database is unavailable, a key is used for staleIfUnavailable.
+// that a new key is valid immediately. Look-ups that wait share a query: so clients with unknown keys, however many, use one
+// of the connections that read. While the database is unavailable, a key is used for staleIfUnavailable.
 type keyCache struct {
 	port.KeyReader
+	readers            *readers
 	staleIfUnavailable time.Duration
 	entries            *otter.Cache[apikey.Hash, foundKey]
+	lookups            *batch.Group[*keyLookup]
 }
+
+// A keyLookup looks for the key with a hash. The key has the ID 0 if there is none.
+type keyLookup struct {
+	hash apikey.Hash
+	key  apikey.Key
+}
+
+// maxSharedLookups is the maximum number of look-ups that share a query.
+const maxSharedLookups = 64
 
 // A foundKey is a key, and the time before it was read.
 type foundKey struct {
@@ -34,12 +47,16 @@ type foundKey struct {
 	at  time.Time
 }
 
-func newKeyCache(keys port.KeyReader, staleIfUnavailable time.Duration) (*keyCache, error) {
+// newKeyCache returns a keyCache of the keys in the store. The caller must close lookups.
+func newKeyCache(stored keys, staleIfUnavailable time.Duration) (*keyCache, error) {
 	entries, err := otter.New(&otter.Options[apikey.Hash, foundKey]{
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // without an Executor, otter would start a goroutine
 	})
-	return &keyCache{keys, staleIfUnavailable, entries}, err
+	lookups := batch.New(batch.Options{Size: maxSharedLookups, Leave: true}, func(_ context.Context, take func() []*keyLookup) error {
+		return stored.find(context.Background(), take) // not the context of the leader: others wait, too
+	})
+	return &keyCache{stored, stored.readers, staleIfUnavailable, entries, lookups}, err
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
@@ -48,12 +65,16 @@ func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key
 	if ok && now.Sub(known.at) < MaxKeyAge {
 		return known.key, nil
 	}
-	key, err := c.KeyReader.FindByHash(ctx, hash)
+	lookup := &keyLookup{hash: hash}
+	err := c.readers.report(unavailable(c.lookups.Do(ctx, lookup)))
 	switch {
-	case err == nil:
-		c.entries.Set(hash, foundKey{key, now})
 	case ok && errors.Is(err, domain.ErrUnavailable) && now.Sub(known.at) < c.staleIfUnavailable:
 		return known.key, nil
+	case err != nil:
+		return apikey.Key{}, err
+	case lookup.key.ID == 0:
+		return apikey.Key{}, apikey.Invalid(nil)
 	}
-	return key, err
+	c.entries.Set(hash, foundKey{lookup.key, now})
+	return lookup.key, nil
 }

@@ -2,6 +2,7 @@ package repository_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -122,4 +123,36 @@ func TestReadsDoNotWaitForADatabaseThatHangs(t *testing.T) {
 		testkit.WantError(t, "List", err, domain.ErrUnavailable, errFailure)
 		return time.Since(start) < time.Second && s.KeyAge(hash) > repository.MaxKeyAge
 	})
+}
+
+// Clients with unknown keys, however many, leave connections to others.
+func TestLookupsOfKeysShareAQuery(t *testing.T) {
+	t.Parallel()
+	s := open(t, newEngine(t), repository.Options{})
+	create, known := creatingKey(t)
+	inTx(t, s, create)
+	const callers = 64
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
+	found := make(chan int64, callers)
+	for i := range callers {
+		hash := known
+		if i%4 != 0 {
+			hash, _ = apikey.HashOf(apikey.Generate())
+		}
+		go func() {
+			key, err := s.Keys().FindByHash(t.Context(), hash)
+			if want := hash == known; (err == nil) != want || !want && !errors.Is(err, domain.ErrUnauthenticated) {
+				t.Errorf("got the key %d and the error %v, want a key: %t", key.ID, err, want)
+			}
+			found <- key.ID
+		}()
+	}
+	testkit.WaitUntil(t, "all look-ups wait", func() bool { return s.WaitingLookups() == callers })
+	testkit.Equal(t, "the look-ups that wait for a connection", int64(1), s.ReadWaits())
+	s.ReleaseReadSlots(maxOpenConns)
+	sum := int64(0)
+	for range callers {
+		sum += <-found
+	}
+	testkit.Equal(t, "the number of keys that were found", int64(callers/4), sum)
 }

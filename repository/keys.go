@@ -19,6 +19,37 @@ func (k keys) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, err
 	return k.take(ctx, apikey.Invalid(nil), "hash = ?", hash[:])
 }
 
+// find runs the look-ups that take returns with one query, once a connection is free. It repeats the last hash, so that few
+// statements are prepared.
+func (k keys) find(ctx context.Context, take func() []*keyLookup) error {
+	return k.readers.run(ctx, k.db, func(db *gorm.DB) error {
+		lookups := take()
+		byHash := make(map[apikey.Hash][]*keyLookup, len(lookups))
+		var hashes [][]byte
+		for _, lookup := range lookups {
+			byHash[lookup.hash] = append(byHash[lookup.hash], lookup)
+			hashes = append(hashes, lookup.hash[:])
+		}
+		for len(hashes)&(len(hashes)-1) != 0 {
+			hashes = append(hashes, hashes[len(hashes)-1])
+		}
+		var models []keyModel
+		if err := db.Where("hash IN ?", hashes).Find(&models).Error; err != nil {
+			return err
+		}
+		for i := range models {
+			key, err := models[i].record()
+			if err != nil {
+				return err
+			}
+			for _, lookup := range byHash[key.Hash] {
+				lookup.key = key
+			}
+		}
+		return nil
+	})
+}
+
 func (k keys) Get(ctx context.Context, id int64) (apikey.Key, error) {
 	return k.take(ctx, apikey.NotFound(id), "id = ?", id)
 }

@@ -47,8 +47,8 @@ type Options struct {
 	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.
 	ObserveFailure func(engine.Failure)
 	// TracerProvider, if not nil, creates a span for each statement of a repository whose context has a span. It has the
-	// text of the statement and no values. Statements that callers share have no span: those that write, and on
-	// PostgreSQL the queries by id.
+	// text of the statement and no values. Statements that callers share have no span: those that write, those that look up
+	// API keys, and on PostgreSQL the queries by id.
 	TracerProvider trace.TracerProvider
 }
 

@@ -11,7 +11,9 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/enginetest"
 )
 
 // TestPagesAreFoundByTheirIndex checks the plans of pages. With ten million records, other plans take up to
@@ -79,4 +81,22 @@ func TestAnimalsThatFailedAreNotAdded(t *testing.T) {
 		t.Error("CreatePets succeeded")
 	}
 	wantNames(t, s, "foreign")
+}
+
+// The numbers of a category are deleted with its last animal.
+func TestCategoryWithoutAnimalsHasNoRow(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	s := open(t, e, repository.Options{})
+	inTx(t, s, adding("Rex"))
+	rex := domain.Pet{ID: 1, Name: "Rex"}
+	for range 100 {
+		before := rex
+		rex.CategoryID++
+		inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Pets.Update(ctx, before, rex) })
+	}
+	var rows int64
+	db := enginetest.Database{Driver: enginetest.SQLite, DSN: e.String()}.Connect(t)
+	check(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM categories").Scan(&rows))
+	testkit.Equal(t, "the rows of categories", int64(1), rows)
 }

@@ -36,13 +36,18 @@ func newReaders(database engine.Database, size int, timeout time.Duration, usabl
 
 // read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.
 func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
+	return r.report(r.run(ctx, db, fn))
+}
+
+// run is read without the report.
+func (r *readers) run(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
 	if err := r.acquire(ctx, r.slots); err != nil {
-		return r.report(domain.Unavailable(err))
+		return domain.Unavailable(err)
 	}
 	defer r.slots.Release(1)
 	ctx, cancel := r.database.ReadContext(ctx, r.timeout)
 	defer cancel()
-	return r.report(fn(db.WithContext(ctx)))
+	return fn(db.WithContext(ctx))
 }
 
 // acquire waits for a connection, at most for the timeout.

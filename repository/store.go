@@ -161,6 +161,9 @@ func (s *Store) Close() error {
 	if s.numbers != nil {
 		s.numbers.Close()
 	}
+	if s.keys != nil {
+		s.keys.lookups.Close()
+	}
 	if s.pets.shared != nil {
 		s.pets.shared.Close()
 		s.orders.shared.Close()
