@@ -18,6 +18,10 @@ func TestModelsHaveEveryField(t *testing.T) {
 	wantRecord(t, &pet)
 	wantRecord(t, &order)
 	wantRecord(t, &change)
+	category := testkit.Filled[categoryModel](t)
+	categoryRecord, err := category.record()
+	testkit.Check(t, err)
+	testkit.WantFilled(t, categoryRecord, "Position")
 	keyRecord, err := key.record()
 	testkit.Check(t, err)
 	testkit.WantFilled(t, keyRecord)
@@ -56,10 +60,11 @@ func TestDamagedRowsAreRejected(t *testing.T) {
 	t.Parallel()
 	_, name := (&petModel{Name: "Re\x00"}).record()
 	_, pet := (&petModel{Name: "Rex", Status: "sol\x00"}).record()
+	_, category := (&categoryModel{Name: "Dog\x00"}).record()
 	_, order := (&orderModel{Status: "\x00"}).record()
 	_, change := (&changeModel{Type: "pet.\x00", Records: "{}"}).record()
 	_, records := (&changeModel{Type: "pet.added", Records: "{\x00"}).record()
-	for i, err := range []error{name, pet, order, change, records} {
+	for i, err := range []error{name, pet, category, order, change, records} {
 		if err == nil {
 			t.Errorf("row %d: got no error", i)
 		}
