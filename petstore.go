@@ -34,7 +34,7 @@ type Options struct {
 	// Store are the options of the store. New sets Service, ObserveCommit and ObserveFailure, and copies TracerProvider,
 	// StaleIfUnavailable and, as Timeout, RequestTimeout from API.
 	Store repository.Options
-	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Numbers, NumbersAge and Remote. Metrics
+	// API are the options of the API. New sets Pets, Orders, Categories, Keys, Changes, Numbers, NumbersAge and Remote. Metrics
 	// also gets the metrics of the store. Call rest.EndStreams before the server serves, otherwise its Shutdown waits for
 	// open streams of changes.
 	API rest.Options
@@ -65,16 +65,17 @@ func Migrate(ctx context.Context, e engine.Engine) error {
 
 // A Service is the API on an open store. The caller must close it.
 type Service struct {
-	api      *rest.API
-	store    *repository.Store
-	keys     *usecase.Keys
-	pets     *usecase.Pets
-	orders   *usecase.Orders
-	changes  *usecase.Changes
-	document docs.Options
-	metrics  *registered
-	stop     context.CancelFunc // ends the background goroutines
-	working  sync.WaitGroup
+	api        *rest.API
+	store      *repository.Store
+	keys       *usecase.Keys
+	pets       *usecase.Pets
+	orders     *usecase.Orders
+	categories *usecase.Categories
+	changes    *usecase.Changes
+	document   docs.Options
+	metrics    *registered
+	stop       context.CancelFunc // ends the background goroutines
+	working    sync.WaitGroup
 }
 
 // New opens the store of an engine, from package repository/sqlite or repository/postgres, and returns the service.
@@ -109,8 +110,8 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
 		return nil, err
 	}
-	s.changes = usecase.NewChanges(s.store, s.store.Changes(), now)
-	api.Pets, api.Orders, api.Keys, api.Changes = s.pets, s.orders, s.keys, s.changes
+	s.categories, s.changes = usecase.NewCategories(s.store, s.store.Categories()), usecase.NewChanges(s.store, s.store.Changes(), now)
+	api.Pets, api.Orders, api.Categories, api.Keys, api.Changes = s.pets, s.orders, s.categories, s.keys, s.changes
 	api.Numbers, api.NumbersAge, api.Remote = s.store.Numbers, s.store.NumbersAge, s.store.IsRemote()
 	if api.Metrics != nil {
 		api.Metrics = s.metrics
@@ -197,6 +198,9 @@ func (s *Service) Pets() *usecase.Pets { return s.pets }
 
 // Orders returns the use cases of the orders. The operations of the API call the same use cases.
 func (s *Service) Orders() *usecase.Orders { return s.orders }
+
+// Categories returns the use cases of the categories. The operations of the API call the same use cases.
+func (s *Service) Categories() *usecase.Categories { return s.categories }
 
 // Changes returns the use cases of the changes. See Follow.
 func (s *Service) Changes() *usecase.Changes { return s.changes }

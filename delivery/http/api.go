@@ -39,6 +39,13 @@ type Orders interface {
 	Cancel(ctx context.Context, id int64) (cancelled domain.Order, changed bool, err error)
 }
 
+// Categories has the use cases of the categories. usecase.Categories implements it.
+type Categories interface {
+	List(ctx context.Context, q domain.CategoryQuery) (domain.Page[domain.CategoryInventory], error)
+	Put(ctx context.Context, category domain.Category) (named domain.CategoryInventory, changed bool, err error)
+	Delete(ctx context.Context, id int64) error
+}
+
 // Changes has the use cases of the changes. usecase.Changes implements it.
 type Changes interface {
 	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
@@ -49,12 +56,13 @@ type Keys interface {
 	Authenticate(ctx context.Context, secret string) (apikey.Key, error)
 }
 
-// Options are the options of New. Pets, Orders, Changes, Numbers, and Keys or Authenticate are required.
+// Options are the options of New. Pets, Orders, Categories, Changes, Numbers, and Keys or Authenticate are required.
 type Options struct {
-	Pets    Pets
-	Orders  Orders
-	Changes Changes
-	Keys    Keys
+	Pets       Pets
+	Orders     Orders
+	Categories Categories
+	Changes    Changes
+	Keys       Keys
 	// ChangeStreams is the maximum number of open streams of changes of a caller, 10 when zero.
 	ChangeStreams int
 	// Authenticate, if not nil, replaces the authentication by API keys (Bearer). Keys is not used then.
@@ -117,6 +125,7 @@ type Options struct {
 type API struct {
 	pets          Pets
 	orders        Orders
+	categories    Categories
 	changes       Changes
 	streams       *changeStreams
 	authenticator Authenticator
@@ -145,6 +154,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		pets:          o.Pets,
 		orders:        o.Orders,
+		categories:    o.Categories,
 		changes:       o.Changes,
 		authenticator: o.Authenticate,
 		log:           cmp.Or(o.Logger, zap.NewNop()),
@@ -184,8 +194,8 @@ func New(o Options) (*API, error) {
 // missing returns an error if an option is missing that is required, or that another option requires.
 func (o *Options) missing() error {
 	switch {
-	case o.Pets == nil || o.Orders == nil || o.Changes == nil || o.Numbers == nil:
-		return errors.New("set Options.Pets, Options.Orders, Options.Changes and Options.Numbers")
+	case o.Pets == nil || o.Orders == nil || o.Categories == nil || o.Changes == nil || o.Numbers == nil:
+		return errors.New("set Options.Pets, Options.Orders, Options.Categories, Options.Changes and Options.Numbers")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")
 	case o.StaleIfUnavailable > 0 && o.NumbersAge == nil:

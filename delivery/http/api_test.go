@@ -25,7 +25,7 @@ import (
 // newOptions returns options with use cases that must not be called.
 func newOptions() Options {
 	return Options{
-		Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Changes: struct{ Changes }{}, Keys: struct{ Keys }{},
+		Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Categories: struct{ Categories }{}, Changes: struct{ Changes }{}, Keys: struct{ Keys }{},
 		Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil },
 	}
 }
@@ -65,7 +65,7 @@ func TestNewChecksItsOptions(t *testing.T) {
 			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
 			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
 		},
-		"set Options.Pets, Options.Orders, Options.Changes and Options.Numbers": {
+		"set Options.Pets, Options.Orders, Options.Categories, Options.Changes and Options.Numbers": {
 			func(o *Options) { o.Pets = nil },
 			func(o *Options) { o.Orders = nil },
 			func(o *Options) { o.Changes = nil },

@@ -211,7 +211,7 @@ func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 	o := rest.Options{
 		Pets:   usecase.NewPets(s.store, s.store.Pets()),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
-		Keys:   s.keys, Changes: s.changes,
+		Keys:   s.keys, Categories: usecase.NewCategories(s.store, s.store.Categories()), Changes: s.changes,
 		Now: s.clock.now, Logger: s.logger, Metrics: s.metrics, Numbers: s.store.Numbers, CacheBytes: 1 << 20,
 	}
 	for _, option := range options {
