@@ -45,6 +45,17 @@ func (c categories) List(ctx context.Context, q domain.CategoryQuery) (page doma
 	return page, err
 }
 
+func (c categories) Count(ctx context.Context) (n int64, err error) {
+	err = c.each(ctx, func(db *gorm.DB) error { return db.Model(&categoryModel{}).Count(&n).Error })
+	return n, err
+}
+
+func (c categories) Each(ctx context.Context, fn func(domain.Category) error) error {
+	return c.each(ctx, func(db *gorm.DB) error {
+		return eachOf(db, &categoryModel{}, "id", func(category domain.CategoryInventory) error { return fn(category.Category) })
+	})
+}
+
 func (c categories) Find(ctx context.Context, id int64) (domain.CategoryInventory, error) {
 	var model categoryModel
 	err := c.read(ctx, func(db *gorm.DB) error { return db.Where("id = ?", id).Limit(1).Find(&model).Error })

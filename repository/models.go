@@ -60,6 +60,10 @@ type categoryModel struct {
 	Available, Pending, Sold, None int64
 }
 
+func (m *categoryModel) fields() []any {
+	return []any{&m.ID, &m.Name, &m.Available, &m.Pending, &m.Sold, &m.None}
+}
+
 func (m *categoryModel) record() (domain.CategoryInventory, error) {
 	if strings.IndexByte(m.Name, 0) >= 0 {
 		return domain.CategoryInventory{}, errDamaged("categories", m.ID)

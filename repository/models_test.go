@@ -13,15 +13,12 @@ import (
 func TestModelsHaveEveryField(t *testing.T) {
 	t.Parallel()
 	pet, order := testkit.Filled[petModel](t, "sold"), testkit.Filled[orderModel](t, "placed")
-	key, claim := testkit.Filled[keyModel](t), testkit.Filled[claimModel](t)
+	key, claim, category := testkit.Filled[keyModel](t), testkit.Filled[claimModel](t), testkit.Filled[categoryModel](t)
 	change := changeModel{Seq: 1, Type: "pet.added", At: 1, Caller: "key:1", Records: `{"pet":{"id":1,"name":"Rex","categoryId":1}}`}
 	wantRecord(t, &pet)
 	wantRecord(t, &order)
 	wantRecord(t, &change)
-	category := testkit.Filled[categoryModel](t)
-	categoryRecord, err := category.record()
-	testkit.Check(t, err)
-	testkit.WantFilled(t, categoryRecord, "Position")
+	wantRecord(t, &category, "Position")
 	keyRecord, err := key.record()
 	testkit.Check(t, err)
 	testkit.WantFilled(t, keyRecord)

@@ -34,16 +34,51 @@ func (c *Categories) Put(ctx context.Context, category domain.Category) (named d
 		return domain.CategoryInventory{}, false, err
 	}
 	err = c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
-		if named, err = r.Categories.Find(ctx, category.ID); err != nil {
-			return err
-		}
-		if changed = named.Name != category.Name; !changed {
-			return nil
-		}
-		named.Category = category
-		return r.Categories.SetName(ctx, category)
+		named, changed, err = put(ctx, r, category)
+		return err
 	})
 	return named, changed && err == nil, err
+}
+
+// put names a category, or removes its name if category has none.
+func put(ctx context.Context, r port.Repositories, category domain.Category) (named domain.CategoryInventory, changed bool, err error) {
+	named, err = r.Categories.Find(ctx, category.ID)
+	before := named.Category
+	named.Category = category
+	switch {
+	case err != nil || before == category:
+		return named, false, err
+	case category.Name == "":
+		return named, true, r.Categories.RemoveName(ctx, before)
+	}
+	return named, true, r.Categories.SetName(ctx, category)
+}
+
+// PutAll names categories in one transaction, and removes the name of each category whose Name is empty. It returns how many
+// names have changed, or an ErrInvalid (validation_failed).
+func (c *Categories) PutAll(ctx context.Context, categories []domain.Category) (changed int64, err error) {
+	for _, category := range categories {
+		if category.Name == "" {
+			continue
+		}
+		if err := category.Validate(); err != nil {
+			return 0, err
+		}
+	}
+	err = c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+		changed = 0
+		for _, category := range categories {
+			_, differs, err := put(ctx, r, category)
+			if err != nil {
+				return err
+			}
+			if differs {
+				changed++
+			}
+		}
+		return nil
+	})
+	return changed, err
 }
 
 // Delete removes the name of a category. When Delete returns, the removal is durable. The animals of the category stay as they

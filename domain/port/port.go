@@ -70,6 +70,10 @@ type CategoryReader interface {
 	// List returns the page that q selects. The page and its counts include exactly the changes up to its Position. List
 	// does not validate q.
 	List(ctx context.Context, q domain.CategoryQuery) (domain.Page[domain.CategoryInventory], error)
+	// Count returns the number of categories.
+	Count(ctx context.Context) (int64, error)
+	// Each is PetReader.Each for categories.
+	Each(ctx context.Context, fn func(domain.Category) error) error
 }
 
 // A CategoryRepository changes the names of the categories.

@@ -51,20 +51,19 @@ func (i Inventory) AppendJSON(to []byte) ([]byte, error) {
 
 // AppendJSON implements Record.
 func (c Category) AppendJSON(to []byte) (_ []byte, err error) {
-	to = appendInt(to, `{"id":`, c.ID)
-	if c.Name != "" {
-		to, err = jsontext.AppendQuote(append(to, `,"name":`...), c.Name)
-	}
-	begin := len(to)
-	to, _ = c.Inventory.AppendJSON(to) // the error is for invalid text, and an Inventory has no text
-	to[begin] = ','
+	to, err = NamedCategory{c.ID, c.Name}.AppendJSON(to)
+	end := len(to) - 1
+	to, _ = c.Inventory.AppendJSON(to[:end]) // the error is for invalid text, and an Inventory has no text
+	to[end] = ','                            // instead of the brace
 	return to, err
 }
 
 // AppendJSON implements Record.
-func (c NamedCategory) AppendJSON(to []byte) ([]byte, error) {
+func (c NamedCategory) AppendJSON(to []byte) (_ []byte, err error) {
 	to = appendInt(to, `{"id":`, c.ID)
-	to, err := jsontext.AppendQuote(append(to, `,"name":`...), c.Name)
+	if c.Name != "" {
+		to, err = jsontext.AppendQuote(append(to, `,"name":`...), c.Name)
+	}
 	return append(to, '}'), err
 }
 

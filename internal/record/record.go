@@ -112,12 +112,12 @@ func CategoryOf(c domain.CategoryInventory) Category {
 // RecordID implements Listed.
 func (c Category) RecordID() int64 { return c.ID }
 
-// A NamedCategory is the JSON of a category in a change.
+// A NamedCategory is the JSON of a category in a change or in a file.
 type NamedCategory struct {
 	// Identifier of the category.
 	ID int64 `json:"id" validate:"required" format:"int64" example:"7"`
-	// Name of the category.
-	Name string `json:"name" validate:"required" example:"Dogs"`
+	// Name of the category. A category without a name occurs in files only.
+	Name string `json:"name,omitzero" validate:"required" example:"Dogs"`
 } // @name NamedCategory
 
 // An Order is the JSON of an order.

@@ -49,6 +49,14 @@ func wantCategories(t testing.TB, s Store, names map[int64]string, counts map[in
 		want = append(want, category)
 	}
 	testkit.Equal(t, "the categories", want, listCategories(t, s, 100))
+	each := 0
+	testkit.Check(t, s.Categories().Each(t.Context(), func(category domain.Category) error {
+		testkit.Equal(t, "Each", want[each].Category, category)
+		each++
+		return nil
+	}))
+	n, err := s.Categories().Count(t.Context())
+	testkit.Equal(t, "Each and Count", [2]int{len(want), len(want)}, [2]int{each, int(n)}, err)
 }
 
 // named returns a function that names a category.
