@@ -21,15 +21,15 @@ const (
 	followPage     = 100
 )
 
-// Follow calls fn for each change of an animal or an order after a position: one at a time, in the order of the commits.
+// Follow calls fn for each change of an animal, an order or a category after a position: one at a time, in the order of the commits.
 // The API, the host, a command or another process may have made the change. after is the Seq of the last change that the
 // host has handled; with 0, Follow begins with the oldest change that is kept. The host should store the Seq in one
 // transaction with the effect of the change: after a restart, fn gets every change again whose Seq was not stored.
 //
 // While the store is unavailable, Follow waits. It returns the error of fn, or the error of ctx when ctx ends. It returns
 // an ErrExpired (changes_expired) if the next change has been removed, or if the store has never given out the position, as
-// after a restore: then store what Changes().Latest returns, read all animals and orders, and follow from the stored
-// position. End ctx before Close.
+// after a restore: then store what Changes().Latest returns, read all records, and follow from the stored position. End ctx
+// before Close.
 func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Context, domain.Change) error) error {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()

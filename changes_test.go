@@ -97,6 +97,30 @@ func TestFollowPassesWhoMadeAChangeAndTheAnimalBefore(t *testing.T) {
 	}, got)
 }
 
+func TestFollowPassesTheNamesOfCategories(t *testing.T) {
+	t.Parallel()
+	service := newService(t, newEngine(t), petstore.Options{})
+	dogs := domain.Category{ID: -7, Name: "Dogs"}
+	named, changed, err := service.Categories().Put(domain.WithCaller(t.Context(), "user:ann"), dogs)
+	testkit.Equal(t, "the category", dogs, named.Category, err)
+	testkit.Equal(t, "whether the name changed", true, changed)
+	testkit.Check(t, service.Categories().Delete(t.Context(), dogs.ID))
+	var got []domain.Change
+	both := errors.New("both changes")
+	err = service.Follow(t.Context(), 0, func(_ context.Context, change domain.Change) error {
+		change.Seq, change.At = 0, time.Time{}
+		if got = append(got, change); len(got) == 2 {
+			return both
+		}
+		return nil
+	})
+	testkit.WantError(t, "Follow", err, both)
+	testkit.Equal(t, "the changes", []domain.Change{
+		{ChangeHeader: domain.ChangeHeader{Type: domain.ChangeCategoryNamed, Caller: "user:ann"}, ChangedRecords: domain.ChangedRecords{Category: &dogs}},
+		{ChangeHeader: domain.ChangeHeader{Type: domain.ChangeCategoryRemoved}, ChangedRecords: domain.ChangedRecords{Category: &dogs}},
+	}, got)
+}
+
 func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)

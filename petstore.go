@@ -82,16 +82,17 @@ type Store interface {
 
 // A Service is the API on an open store. The caller must close it.
 type Service struct {
-	api      *rest.API
-	store    *repository.Store
-	keys     *usecase.Keys
-	pets     *usecase.Pets
-	orders   *usecase.Orders
-	changes  *usecase.Changes
-	document docs.Options
-	metrics  *registered
-	stop     context.CancelFunc // ends the background goroutines
-	working  sync.WaitGroup
+	api        *rest.API
+	store      *repository.Store
+	keys       *usecase.Keys
+	pets       *usecase.Pets
+	orders     *usecase.Orders
+	categories *usecase.Categories
+	changes    *usecase.Changes
+	document   docs.Options
+	metrics    *registered
+	stop       context.CancelFunc // ends the background goroutines
+	working    sync.WaitGroup
 }
 
 // New opens the store of an engine, from package repository/sqlite or repository/postgres, and returns the service.
@@ -122,7 +123,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	now := o.clock()
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
-	s.changes = usecase.NewChanges(s.store, s.store.Changes(), now)
+	s.categories, s.changes = usecase.NewCategories(s.store, s.store.Categories()), usecase.NewChanges(s.store, s.store.Changes(), now)
 	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 		api.Metrics = s.metrics
 	}
 	s.api, err = rest.New(rest.Service{
-		Pets: s.pets, Orders: s.orders, Changes: s.changes, Keys: s.keys,
+		Pets: s.pets, Orders: s.orders, Categories: s.categories, Changes: s.changes, Keys: s.keys,
 		Numbers: s.store.Numbers, NumbersAge: s.store.NumbersAge, Remote: s.store.IsRemote(), Now: o.Now,
 	}, api)
 	if err != nil {
@@ -222,6 +223,9 @@ func (s *Service) Pets() *usecase.Pets { return s.pets }
 
 // Orders returns the use cases of the orders. The operations of the API call the same use cases.
 func (s *Service) Orders() *usecase.Orders { return s.orders }
+
+// Categories returns the use cases of the categories. The operations of the API call the same use cases.
+func (s *Service) Categories() *usecase.Categories { return s.categories }
 
 // Changes returns the use cases of the changes. See Follow.
 func (s *Service) Changes() *usecase.Changes { return s.changes }

@@ -10,14 +10,16 @@ import (
 // A ChangeType says what has changed.
 type ChangeType string // @name ChangeType
 
-// The types of changes of animals and of orders.
+// The types of changes of animals, of orders and of the names of categories.
 const (
-	ChangePetAdded       ChangeType = "pet.added"
-	ChangePetUpdated     ChangeType = "pet.updated"
-	ChangePetRemoved     ChangeType = "pet.removed"
-	ChangeOrderPlaced    ChangeType = "order.placed"
-	ChangeOrderDelivered ChangeType = "order.delivered"
-	ChangeOrderCancelled ChangeType = "order.cancelled"
+	ChangePetAdded        ChangeType = "pet.added"
+	ChangePetUpdated      ChangeType = "pet.updated"
+	ChangePetRemoved      ChangeType = "pet.removed"
+	ChangeOrderPlaced     ChangeType = "order.placed"
+	ChangeOrderDelivered  ChangeType = "order.delivered"
+	ChangeOrderCancelled  ChangeType = "order.cancelled"
+	ChangeCategoryNamed   ChangeType = "category.named"
+	ChangeCategoryRemoved ChangeType = "category.removed"
 )
 
 // A ChangeHeader says when a change was made, and by whom. Seq is its position: positions rise in the order of the
@@ -30,7 +32,7 @@ type ChangeHeader struct {
 	Caller string
 }
 
-// A Change is a change of an animal or of an order.
+// A Change is a change of an animal, of an order or of the name of a category.
 type Change struct {
 	ChangeHeader
 	ChangedRecords
@@ -38,9 +40,10 @@ type Change struct {
 
 // ChangedRecords are the records of a change. Its JSON is the JSON of the API.
 type ChangedRecords struct {
-	Pet    *Pet   `json:"pet,omitempty"`    // the animal after the change, or before its removal; nil if an order has changed
-	Before *Pet   `json:"before,omitempty"` // the animal before the change, only for ChangePetUpdated
-	Order  *Order `json:"order,omitempty"`  // the order after the change; nil if an animal has changed
+	Pet      *Pet      `json:"pet,omitempty"`      // the animal after the change, or before its removal; otherwise nil
+	Before   *Pet      `json:"before,omitempty"`   // the animal before the change, only for ChangePetUpdated
+	Order    *Order    `json:"order,omitempty"`    // the order after the change; otherwise nil
+	Category *Category `json:"category,omitempty"` // the category with its new name, or with the removed one; otherwise nil
 }
 
 // A RecordedChange is a change as it is stored. Records is the JSON of its ChangedRecords.

@@ -49,6 +49,7 @@ const (
 	CodeForbidden             Code = "forbidden"
 	CodePetNotFound           Code = "pet_not_found"
 	CodeOrderNotFound         Code = "order_not_found"
+	CodeCategoryNotFound      Code = "category_not_found"
 	CodeChangesExpired        Code = "changes_expired"
 	CodePetNotAvailable       Code = "pet_not_available"
 	CodePetOrdered            Code = "pet_ordered"

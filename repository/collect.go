@@ -81,6 +81,9 @@ var (
 		sold = categories.sold + excluded.sold, none = categories.none + excluded.none`)
 )
 
+// deleteEmpty deletes a category that has neither a name nor an animal.
+const deleteEmpty = "DELETE FROM categories WHERE id = $1 AND name = '' AND available = 0 AND pending = 0 AND sold = 0 AND none = 0"
+
 // write writes what was collected, as changes that were made at a time.
 func (c *collector) write(tx engine.Tx, at time.Time) error {
 	if c.err != nil || c.Numbers == c.before {
@@ -102,8 +105,7 @@ func (c *collector) write(tx engine.Tx, at time.Time) error {
 	}
 	for _, id := range ids {
 		if m := c.counts[id]; min(m.Available, m.Pending, m.Sold, m.None) < 0 {
-			const empty = "DELETE FROM categories WHERE id = $1 AND available = 0 AND pending = 0 AND sold = 0 AND none = 0"
-			if err := tx.Queue(empty, id); err != nil {
+			if err := tx.Queue(deleteEmpty, id); err != nil {
 				return err
 			}
 		}

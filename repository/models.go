@@ -52,8 +52,27 @@ func (m *petModel) record() (domain.Pet, error) {
 	return pet, nil
 }
 
-// A categoryModel has the numbers of the animals of a category by their status. A category without animals has no row.
-type categoryModel struct{ ID, Available, Pending, Sold, None int64 }
+// A categoryModel has the name of a category, empty without one, and the numbers of its animals by their status. A category
+// with neither a name nor an animal has no row.
+type categoryModel struct {
+	ID                             int64 `gorm:"autoIncrement:false"` // otherwise GORM would not insert 0
+	Name                           string
+	Available, Pending, Sold, None int64
+}
+
+func (m *categoryModel) fields() []any {
+	return []any{&m.ID, &m.Name, &m.Available, &m.Pending, &m.Sold, &m.None}
+}
+
+func (m *categoryModel) record() (domain.CategoryInventory, error) {
+	if strings.IndexByte(m.Name, 0) >= 0 {
+		return domain.CategoryInventory{}, errDamaged("categories", m.ID)
+	}
+	return domain.CategoryInventory{
+		Category:  domain.Category{ID: m.ID, Name: m.Name},
+		Inventory: domain.Inventory{Available: m.Available, Pending: m.Pending, Sold: m.Sold, None: m.None},
+	}, nil
+}
 
 type orderModel struct {
 	ID        int64

@@ -13,11 +13,12 @@ import (
 func TestModelsHaveEveryField(t *testing.T) {
 	t.Parallel()
 	pet, order := testkit.Filled[petModel](t, "sold"), testkit.Filled[orderModel](t, "placed")
-	key, claim := testkit.Filled[keyModel](t), testkit.Filled[claimModel](t)
+	key, claim, category := testkit.Filled[keyModel](t), testkit.Filled[claimModel](t), testkit.Filled[categoryModel](t)
 	change := changeModel{Seq: 1, Type: "pet.added", At: 1, Caller: "key:1", Records: `{"pet":{"id":1,"name":"Rex","categoryId":1}}`}
 	wantRecord(t, &pet)
 	wantRecord(t, &order)
 	wantRecord(t, &change)
+	wantRecord(t, &category, "Position")
 	keyRecord, err := key.record()
 	testkit.Check(t, err)
 	testkit.WantFilled(t, keyRecord)
@@ -56,10 +57,11 @@ func TestDamagedRowsAreRejected(t *testing.T) {
 	t.Parallel()
 	_, name := (&petModel{Name: "Re\x00"}).record()
 	_, pet := (&petModel{Name: "Rex", Status: "sol\x00"}).record()
+	_, category := (&categoryModel{Name: "Dog\x00"}).record()
 	_, order := (&orderModel{Status: "\x00"}).record()
 	_, change := (&changeModel{Type: "pet.\x00", Records: "{}"}).record()
 	_, records := (&changeModel{Type: "pet.added", Records: "{\x00"}).record()
-	for i, err := range []error{name, pet, order, change, records} {
+	for i, err := range []error{name, pet, category, order, change, records} {
 		if err == nil {
 			t.Errorf("row %d: got no error", i)
 		}

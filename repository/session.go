@@ -51,7 +51,7 @@ func (t *transaction) pets() pets {
 func (t *transaction) repositories() port.Repositories {
 	s := t.session
 	return port.Repositories{
-		Pets: t.pets(), Orders: orders{reader[domain.Order]{session: s, table: orderTable}},
+		Pets: t.pets(), Orders: orders{reader[domain.Order]{session: s, table: orderTable}}, Categories: categories{s},
 		Changes: changes{s}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
 	}
 }

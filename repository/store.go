@@ -41,6 +41,9 @@ func (s *Store) Pets() port.PetReader { return pets{s.pets} }
 // Orders reads the orders outside any transaction.
 func (s *Store) Orders() port.OrderReader { return orders{s.orders} }
 
+// Categories reads the categories outside any transaction.
+func (s *Store) Categories() port.CategoryReader { return categories{s.reads} }
+
 // Changes reads the changes outside any transaction.
 func (s *Store) Changes() port.ChangeReader { return changes{s.reads} }
 

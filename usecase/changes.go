@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// Changes implements the operations on the changes of animals and orders.
+// Changes implements the operations on the changes of animals, orders and categories.
 type Changes struct {
 	tx      port.Transactor
 	changes port.ChangeReader

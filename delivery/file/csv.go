@@ -72,8 +72,12 @@ func (r *csvReader) read() (Row, error) {
 			}
 			return ""
 		}
-		row.Pet, err = parsePet(field("id"), unguard(field("name")), field("categoryId"), field("status"))
-		row.Pet.Name = strings.Clone(row.Pet.Name) // otherwise it would keep the memory of the whole row
+		name := strings.Clone(unguard(field("name"))) // otherwise it would keep the memory of the whole row
+		if r.options.Categories {
+			row.Category, err = parseCategory(field("id"), name)
+		} else {
+			row.Pet, err = parsePet(field("id"), name, field("categoryId"), field("status"))
+		}
 		row.Rule, hint = ruleOf(err), ""
 	}
 	if end := row.Line + int64(countLines(row.Text)); end > row.Line && row.Rule != "" {

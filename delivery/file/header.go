@@ -14,32 +14,40 @@ import (
 	"example.com/petstore/delivery/internal/binding"
 )
 
-// petColumns are the columns of animals, in the order in which export writes them.
-var petColumns = []string{"id", "name", "categoryId", "status"}
+// The columns of animals and of categories, in the order in which export writes them.
+var (
+	petColumns      = []string{"id", "name", "categoryId", "status"}
+	categoryColumns = []string{"id", "name"}
+)
+
+func (o Options) columns() []string {
+	if o.Categories {
+		return categoryColumns
+	}
+	return petColumns
+}
 
 // maxLinesAbove is the maximum number of lines above the header, such as titles and empty lines.
 const maxLinesAbove = 20
 
-var errNoHeader = errors.New("the file is empty: its first line must be a header such as " + strings.Join(petColumns, ","))
-
 // columnOf returns the column with a title, or "" if the title is that of no column.
 func (o Options) columnOf(title string) string {
-	i := slices.IndexFunc(petColumns, func(column string) bool {
+	i := slices.IndexFunc(o.columns(), func(column string) bool {
 		return strings.EqualFold(strings.TrimSpace(title), strings.TrimSpace(cmp.Or(o.Titles[column], column)))
 	})
 	if i < 0 {
 		return ""
 	}
-	return petColumns[i]
+	return o.columns()[i]
 }
 
 // required reports whether the header must have a column.
 func (o Options) required(column string) bool {
-	return o.AllColumns || column == "name" || column == "categoryId" || o.Titles[column] != ""
+	return o.AllColumns || o.Categories || column == "name" || column == "categoryId" || o.Titles[column] != ""
 }
 
 // findHeader returns the number of lines above the header of a CSV file, and the delimiter of the file. start is the start
-// of the file. The header is the first line with the columns name and categoryId. If there is none, findHeader returns the
+// of the file. The header is the first line with the columns name and categoryId, or id and name of categories. If there is none, findHeader returns the
 // line with most of the columns, or with most cells, for an error.
 func (o Options) findHeader(start []byte) (above int, delimiter byte) {
 	line, best := 0, 0
@@ -51,7 +59,7 @@ func (o Options) findHeader(start []byte) (above int, delimiter byte) {
 			for _, cell := range cells {
 				columns[o.columnOf(cell)] = true
 			}
-			if columns["name"] && columns["categoryId"] {
+			if columns["name"] && (columns["categoryId"] || o.Categories && columns["id"]) {
 				return line, d
 			}
 			delete(columns, "")
@@ -92,7 +100,7 @@ func (r *csvReader) readHeader() error {
 	row, titles, err := r.next()
 	switch {
 	case errors.Is(err, io.EOF):
-		return errNoHeader
+		return errors.New("the file is empty: its first line must be a header such as " + strings.Join(r.options.columns(), ","))
 	case err != nil:
 		return err
 	case row.Rule != "":
@@ -132,7 +140,7 @@ func (r *csvReader) readHeader() error {
 // checkColumns checks the columns of the header. others are the titles of the other columns.
 func (r *csvReader) checkColumns(columns map[string]int, others []string) error {
 	var missing []string
-	for _, column := range petColumns {
+	for _, column := range r.options.columns() {
 		if _, found := columns[column]; !found && r.options.required(column) {
 			missing = append(missing, column)
 		}
@@ -157,7 +165,7 @@ func (r *csvReader) checkColumns(columns map[string]int, others []string) error 
 // checkStatus returns an error if the title of another column looks like a mistyped status: without that column, all
 // animals would be without a status.
 func (r *csvReader) checkStatus(columns map[string]int, others []string) error {
-	if _, found := columns["status"]; found {
+	if _, found := columns["status"]; found || r.options.Categories {
 		return nil
 	}
 	for _, title := range others {

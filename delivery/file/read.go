@@ -1,4 +1,4 @@
-// Package file reads animals, and writes animals, orders and changes, as the rows of a file. The format is NDJSON,
+// Package file reads animals and categories, and writes animals, orders, categories and changes, as the rows of a file. The format is NDJSON,
 // which is a JSON object in each line, or CSV (RFC 4180) with a header. The names of members and columns, and the
 // rules, are as in the API.
 package file
@@ -53,14 +53,16 @@ const (
 
 // A Row is a row of a file.
 type Row struct {
-	Line int64      // the number of the first line of the row, from 1
-	Text []byte     // the text without the line end, valid until the next call of Read
-	Pet  domain.Pet // the animal; ID is the id in the file, or 0 without one
-	Rule string     // the rule that the row violates, or "" for a valid row
+	Line     int64           // the number of the first line of the row, from 1
+	Text     []byte          // the text without the line end, valid until the next call of Read
+	Pet      domain.Pet      // the animal; ID is the id in the file, or 0 without one
+	Category domain.Category // with Options.Categories: the category, perhaps without a name
+	Rule     string          // the rule that the row violates, or "" for a valid row
 }
 
 // Options say how a Reader reads a file.
 type Options struct {
+	Categories  bool              // the file has categories instead of animals
 	RequireID   bool              // each row must have an id
 	AllColumns  bool              // the header of CSV must have all columns
 	Titles      map[string]string // the titles of columns of CSV that have another title than their name
@@ -74,7 +76,7 @@ func (o Options) report(text string) {
 	}
 }
 
-// A Reader reads the animals of a file. It skips a byte order mark and empty lines. Lines may end with a carriage return
+// A Reader reads the animals, or the categories, of a file. It skips a byte order mark and empty lines. Lines may end with a carriage return
 // alone.
 //
 // In CSV the header is the first line with the columns name and categoryId, in any letter case and with blanks around.
@@ -112,7 +114,7 @@ func NewReader(in io.Reader, format Format, o Options) *Reader {
 	}
 	switch err := checkEncoding(start); {
 	case format == NDJSON:
-		return &Reader{newLineReader(text), o.RequireID}
+		return &Reader{newLineReader(text, o.Categories), o.RequireID}
 	case err != nil: // the header may have another problem: both are named at once
 		o.Report = nil
 		decoded := bufio.NewReaderSize(charmap.Windows1252.NewDecoder().Reader(text), bufferSize)
@@ -218,14 +220,15 @@ func ruleOf(err error) string {
 
 // A lineReader reads NDJSON.
 type lineReader struct {
-	lines  *bufio.Scanner
-	number int64 // the number of the last line that was read
+	lines      *bufio.Scanner
+	categories bool  // Options.Categories
+	number     int64 // the number of the last line that was read
 }
 
-func newLineReader(in io.Reader) *lineReader {
+func newLineReader(in io.Reader, categories bool) *lineReader {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, bufferSize), MaxRow+len("\r\n"))
-	return &lineReader{lines: lines}
+	return &lineReader{lines: lines, categories: categories}
 }
 
 func (l *lineReader) read() (row Row, err error) {
@@ -242,7 +245,11 @@ func (l *lineReader) read() (row Row, err error) {
 			return row, io.EOF
 		}
 	}
-	row.Pet, err = decodePet(row.Text)
+	if l.categories {
+		row.Category, err = decodeCategory(row.Text)
+	} else {
+		row.Pet, err = decodePet(row.Text)
+	}
 	if row.Rule = ruleOf(err); !utf8.Valid(row.Text) {
 		row.Rule = notUTF8
 	}

@@ -30,18 +30,7 @@ func decodePet(row []byte) (domain.Pet, error) {
 // status, and the letter case of status. An empty field counts as missing.
 func parsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	var row petRow
-	var violations []domain.Violation
-	parse := func(name, text string, target **int64) {
-		if text = strings.TrimSpace(text); text == "" {
-			return
-		}
-		number, ok := binding.ParseInt64(text)
-		if *target = &number; !ok {
-			violations = append(violations, domain.Violation{Field: name, Rule: binding.IntegerRule})
-		}
-	}
-	parse("id", id, &row.ID)
-	parse("categoryId", categoryID, &row.CategoryID)
+	violations := append(parseInt("id", id, &row.ID), parseInt("categoryId", categoryID, &row.CategoryID)...)
 	if name != "" {
 		row.Name = &name
 	}
@@ -52,6 +41,56 @@ func parsePet(id, name, categoryID, status string) (domain.Pet, error) {
 		return domain.Pet{}, err
 	}
 	return row.petWithID(), nil
+}
+
+// parseInt parses the text of a field into target, and returns the rule that it violates, if any.
+func parseInt(name, text string, target **int64) []domain.Violation {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	number, ok := binding.ParseInt64(text)
+	if *target = &number; ok {
+		return nil
+	}
+	return []domain.Violation{{Field: name, Rule: binding.IntegerRule}}
+}
+
+// A categoryRow is the JSON of a category in a file. Without a name, the category has none.
+type categoryRow struct {
+	ID   *int64  `json:"id" validate:"required"`
+	Name *string `json:"name" validate:"omitempty,petname"`
+	Rule *string `json:"rule"` // as in petRow
+}
+
+// decodeCategory is decodePet for categories.
+func decodeCategory(row []byte) (domain.Category, error) {
+	decoded, err := binding.StrictJSON[categoryRow](row, "the row")
+	if err != nil {
+		return domain.Category{}, err
+	}
+	return decoded.category(), nil
+}
+
+// parseCategory is parsePet for categories.
+func parseCategory(id, name string) (domain.Category, error) {
+	var row categoryRow
+	if name != "" {
+		row.Name = &name
+	}
+	violations := parseInt("id", id, &row.ID)
+	if err := binding.Validate(&row, domain.CodeValidationFailed, violations); err != nil {
+		return domain.Category{}, err
+	}
+	return row.category(), nil
+}
+
+// category returns the category of a valid categoryRow.
+func (r categoryRow) category() domain.Category {
+	category := domain.Category{ID: *r.ID}
+	if r.Name != nil {
+		category.Name = *r.Name
+	}
+	return category
 }
 
 // petWithID returns the animal of a valid petRow.

@@ -35,6 +35,14 @@ func NewOrderWriter(out io.Writer, format Format, delimiter rune) *Writer[domain
 	})
 }
 
+// NewCategoryWriter is NewPetWriter for categories. A Reader reads what it writes.
+func NewCategoryWriter(out io.Writer, format Format, delimiter rune) *Writer[domain.Category] {
+	recordOf := func(c domain.Category) record.NamedCategory { return record.NamedCategory(c) }
+	return newWriter(out, format, delimiter, recordOf, categoryColumns, func(fields []string, c domain.Category) []string {
+		return append(fields, strconv.FormatInt(c.ID, 10), guard(c.Name))
+	})
+}
+
 // NewChangeWriter returns a Writer of changes as NDJSON.
 func NewChangeWriter(out io.Writer) *Writer[domain.RecordedChange] {
 	return newWriter(out, NDJSON, 0, record.RecordedChangeOf, nil, nil)

@@ -39,6 +39,13 @@ type Orders interface {
 	Cancel(ctx context.Context, id int64) (cancelled domain.Order, changed bool, err error)
 }
 
+// Categories has the use cases of the categories. usecase.Categories implements it.
+type Categories interface {
+	List(ctx context.Context, q domain.CategoryQuery) (domain.Page[domain.CategoryInventory], error)
+	Put(ctx context.Context, category domain.Category) (named domain.CategoryInventory, changed bool, err error)
+	Delete(ctx context.Context, id int64) error
+}
+
 // Changes has the use cases of the changes. usecase.Changes implements it.
 type Changes interface {
 	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
@@ -52,10 +59,11 @@ type Keys interface {
 // A Service is what an API serves. petstore.New sets it. Keys may be nil with Options.Authenticate, and StaleIfUnavailable
 // alone needs NumbersAge.
 type Service struct {
-	Pets    Pets
-	Orders  Orders
-	Changes Changes
-	Keys    Keys
+	Pets       Pets
+	Orders     Orders
+	Categories Categories
+	Changes    Changes
+	Keys       Keys
 	// Numbers returns the numbers of the store (see repository.Store.Numbers), which show whether a cached page is stale. If
 	// Numbers returns an error, only stale pages are used (see Options.StaleIfUnavailable).
 	Numbers func(context.Context) (domain.Numbers, error)
@@ -122,6 +130,7 @@ type Options struct {
 type API struct {
 	pets          Pets
 	orders        Orders
+	categories    Categories
 	changes       Changes
 	streams       *changeStreams
 	authenticator Authenticator
@@ -150,6 +159,7 @@ func New(s Service, o Options) (*API, error) {
 	a := &API{
 		pets:          s.Pets,
 		orders:        s.Orders,
+		categories:    s.Categories,
 		changes:       s.Changes,
 		authenticator: o.Authenticate,
 		log:           cmp.Or(o.Logger, zap.NewNop()),
@@ -189,8 +199,8 @@ func New(s Service, o Options) (*API, error) {
 // missing returns an error if something is missing that every service or an option requires.
 func (s *Service) missing(o Options) error {
 	switch {
-	case s.Pets == nil || s.Orders == nil || s.Changes == nil || s.Numbers == nil:
-		return errors.New("set Service.Pets, Service.Orders, Service.Changes and Service.Numbers")
+	case s.Pets == nil || s.Orders == nil || s.Categories == nil || s.Changes == nil || s.Numbers == nil:
+		return errors.New("set Service.Pets, Service.Orders, Service.Categories, Service.Changes and Service.Numbers")
 	case o.Authenticate == nil && s.Keys == nil:
 		return errors.New("set Service.Keys or Options.Authenticate")
 	case o.StaleIfUnavailable > 0 && s.NumbersAge == nil:

@@ -25,7 +25,7 @@ import (
 // unusedService returns a service whose use cases must not be called.
 func unusedService() Service {
 	return Service{
-		Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Changes: struct{ Changes }{}, Keys: struct{ Keys }{},
+		Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Categories: struct{ Categories }{}, Changes: struct{ Changes }{}, Keys: struct{ Keys }{},
 		Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, nil },
 	}
 }
@@ -64,9 +64,10 @@ func TestNewChecksItsOptions(t *testing.T) {
 			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
 			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
 		},
-		"set Service.Pets, Service.Orders, Service.Changes and Service.Numbers": {
+		"set Service.Pets, Service.Orders, Service.Categories, Service.Changes and Service.Numbers": {
 			func(s *Service, _ *Options) { s.Pets = nil },
 			func(s *Service, _ *Options) { s.Orders = nil },
+			func(s *Service, _ *Options) { s.Categories = nil },
 			func(s *Service, _ *Options) { s.Changes = nil },
 			func(s *Service, _ *Options) { s.Numbers = nil },
 		},

@@ -105,7 +105,8 @@ func TestKeyMayDoOnlyWhatItsScopesAllow(t *testing.T) {
 		"POST /v1/pets": apikey.PetsWrite, "POST /v1/pets/batch": apikey.PetsWrite, "PATCH /v1/pets/1": apikey.PetsWrite,
 		"DELETE /v1/pets/1": apikey.PetsWrite, "GET /v1/store/orders": apikey.OrdersRead, "GET /v1/store/orders/1": apikey.OrdersRead,
 		"POST /v1/store/orders": apikey.OrdersWrite, "POST /v1/store/orders/1/deliver": apikey.OrdersWrite,
-		"POST /v1/store/orders/1/cancel": apikey.OrdersWrite, "GET /v1/changes": apikey.ChangesRead,
+		"POST /v1/store/orders/1/cancel": apikey.OrdersWrite, "GET /v1/categories": apikey.PetsRead,
+		"PUT /v1/categories/1": apikey.PetsWrite, "DELETE /v1/categories/1": apikey.PetsWrite, "GET /v1/changes": apikey.ChangesRead,
 	}
 	operations := documentedOperations()
 	testkit.Equal(t, "the number of operations", len(required), len(operations))

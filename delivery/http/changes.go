@@ -24,7 +24,7 @@ type listChangesQuery struct {
 // listChanges sends a page of the changes, or a stream of them.
 //
 //	@Summary		List changes
-//	@Description	Returns the changes of animals and orders in the order in which they were made. A page has no gaps: a change that is made
+//	@Description	Returns the changes of animals, orders and categories in the order in which they were made. A page has no gaps: a change that is made
 //	@Description	later has a higher `seq`. The Link header has the address of the next page, also on an empty page: request it again later.
 //	@Description	With `Accept: text/event-stream`, unless `Accept` prefers JSON, the response is an endless stream of server-sent events:
 //	@Description	`id` is `seq`, `event` is `type` and `data` is the change. After 15 seconds without an event it has a comment with an `id`.

@@ -15,6 +15,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // positionOf returns the position in the header Changes-Position.
@@ -189,18 +190,30 @@ func (p countingPets) Inventory(ctx context.Context, categoryID *int64) (domain.
 	return p.Pets.Inventory(ctx, categoryID)
 }
 
+// countingCategories adds an animal before each page.
+type countingCategories struct {
+	rest.Categories
+	add func()
+}
+
+func (c countingCategories) List(ctx context.Context, q domain.CategoryQuery) (domain.Page[domain.CategoryInventory], error) {
+	c.add()
+	return c.Categories.List(ctx, q)
+}
+
 func TestPositionOfACountIsReadWithIt(t *testing.T) {
 	t.Parallel()
 	var s *testServer
 	s = newTestServer(t, func(o *apiOptions) {
-		o.Pets = countingPets{o.Pets, func() { s.createPets(t, domain.NewPet{Name: "Rex"}) }}
+		add := func() { s.createPets(t, domain.NewPet{Name: "Rex"}) }
+		o.Pets, o.Categories = countingPets{o.Pets, add}, countingCategories{o.Categories, add}
 	})
 	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
-	for i := range int64(3) { // the animal was added after the request had read the numbers
-		res := s.expect(t, get("/v1/store/inventory"), ok(fmt.Sprintf(`{"available":0,"pending":0,"sold":0,"none":%d,"total":%[1]d}`, i+1)))
-		if got := positionOf(t, res) - begin; got != i+1 {
-			t.Errorf("got %d changes, want %d", got, i+1)
-		}
+	for i := range int64(3) { // the animals were added after the requests had read the numbers
+		res := s.expect(t, get("/v1/store/inventory"), ok(fmt.Sprintf(`{"available":0,"pending":0,"sold":0,"none":%d,"total":%[1]d}`, 2*i+1)))
+		testkit.Equal(t, "the number of changes", 2*i+1, positionOf(t, res)-begin)
+		res = s.expect(t, get("/v1/categories"), ok("["+categoryOf(`"id":0`, int(2*i+2))+"]"))
+		testkit.Equal(t, "the number of changes", 2*i+2, positionOf(t, res)-begin)
 	}
 }
 

@@ -10,7 +10,7 @@
 //	middleware.go, requeststate.go     the middleware and the state of every request
 //	auth.go, ratelimit.go              authentication, rate limit
 //	body.go                            bodies, parameters, Idempotency-Key (see also delivery/internal/binding and internal/record)
-//	pets.go, orders.go                 the operations
+//	pets.go, orders.go, categories.go  the operations
 //	page.go, pagecache.go, query.go    lists and single records, their cache, the queries of lists
 //	etag.go                            ETags, and the conditions that have them
 //	changes.go, changestream.go        the changes, as pages and as a stream of events
@@ -40,5 +40,7 @@ package http
 //	@tag.description	The catalogue. An animal is available, pending (ordered), sold, or has no status.
 //	@tag.name			Store
 //	@tag.description	Orders, and how many animals there are. An order reserves its animal until it is delivered, which sells it, or cancelled.
+//	@tag.name			Categories
+//	@tag.description	The categories of animals, their names, and how many animals they have.
 //	@tag.name			Changes
-//	@tag.description	All changes of animals and orders, in their order.
+//	@tag.description	All changes of animals, orders and the names of categories, in their order.

@@ -73,7 +73,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 		return nil
 	}
 	options := cors.Options{
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
 			"Age", "Changes-Position", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy",

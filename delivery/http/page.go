@@ -20,7 +20,8 @@ import (
 // looked up before it is parsed.
 func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
 	cache, raw := a.pages.use(c.Request.Context()), queryOf(c)
-	if cache.send(c, pageKey{list, cmp.Or(raw, firstPageQuery)}) {
+	var query Q
+	if cache.send(c, pageKey{list, cmp.Or(raw, query.emptyKey())}) {
 		return nil
 	}
 	query, err := binding.Query[Q](raw)

@@ -25,7 +25,7 @@ type pageCache struct {
 	position atomic.Pointer[positionHeader] // the last one that was sent
 }
 
-// A pageKey identifies a page: kind is "pets", "orders" or "inventory", and query is in canonical form; or kind is
+// A pageKey identifies a page: kind is "pets", "orders", "categories" or "inventory", and query is in canonical form; or kind is
 // "pet" or "order", and query is the id. Other forms of a query are never keys, so that clients cannot fill the cache
 // with copies of a page.
 type pageKey struct{ kind, query string }

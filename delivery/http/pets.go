@@ -248,7 +248,8 @@ type inventoryQuery struct {
 	CategoryID *int64 `form:"categoryId" format:"int64"`
 }
 
-func (q inventoryQuery) key() string { return parameter("categoryId", optional(q.CategoryID)...) }
+func (q inventoryQuery) key() string    { return parameter("categoryId", optional(q.CategoryID)...) }
+func (inventoryQuery) emptyKey() string { return "" }
 
 // getInventory sends the numbers of animals.
 //

@@ -56,6 +56,8 @@ func (q pageQuery) canonical(filters string, after int64) string {
 // firstPageQuery is the canonical form of the empty query of a list.
 var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
 
+func (pageQuery) emptyKey() string { return firstPageQuery }
+
 // parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas. Commas
 // are encoded, because parsers of the header Link split at commas. Without values, parameter returns "".
 func parameter[T cmp.Ordered](name string, values ...T) string {
@@ -77,8 +79,12 @@ func optional[T any](value *T) []T {
 	return []T{*value}
 }
 
-// A cachedQuery is a query whose response is cached. All its spellings have the same key.
-type cachedQuery interface{ key() string }
+// A cachedQuery is a query whose response is cached. All its spellings have the same key. emptyKey is the key of the query
+// without parameters.
+type cachedQuery interface {
+	key() string
+	emptyKey() string
+}
 
 // A listQuery is the query of a list. next returns the query for the page after an id.
 type listQuery interface {

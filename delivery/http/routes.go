@@ -41,6 +41,9 @@ func (a *API) operations() []operation {
 		{http.MethodGet, "/store/orders/:orderId", a.getOrder, apikey.OrdersRead, false},
 		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, apikey.OrdersWrite, false},
 		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, apikey.OrdersWrite, false},
+		{http.MethodGet, "/categories", a.listCategories, apikey.PetsRead, false},
+		{http.MethodDelete, "/categories/:categoryId", a.deleteCategory, apikey.PetsWrite, false},
+		{http.MethodPut, "/categories/:categoryId", a.putCategory, apikey.PetsWrite, false},
 		{http.MethodGet, "/changes", a.listChanges, apikey.ChangesRead, false},
 	}
 }

@@ -20,6 +20,8 @@ import (
 var allow = map[string]string{
 	"/livez":                     "GET, HEAD, OPTIONS",
 	"/readyz":                    "GET, HEAD, OPTIONS",
+	"/v1/categories":             "GET, HEAD, OPTIONS",
+	"/v1/categories/1":           "DELETE, PUT, OPTIONS",
 	"/v1/changes":                "GET, HEAD, OPTIONS",
 	"/v1/pets":                   "GET, HEAD, POST, OPTIONS",
 	"/v1/pets/1":                 "GET, HEAD, PATCH, DELETE, OPTIONS",

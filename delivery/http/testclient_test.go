@@ -26,7 +26,7 @@ import (
 	"example.com/petstore/docs"
 )
 
-// A request is an HTTP request to a testServer. By default it has the API key of the server, and a POST or a
+// A request is an HTTP request to a testServer. By default it has the API key of the server, and a POST, PUT or
 // PATCH has the media type application/json. An element of header is "Name: value", in which KEY stands for the API
 // key, or "-Name", which removes a default.
 type request struct {
@@ -122,7 +122,7 @@ func (s *testServer) do(ctx context.Context, r request) (*http.Response, error) 
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+s.key)
-	if r.method == http.MethodPost || r.method == http.MethodPatch {
+	if r.method == http.MethodPost || r.method == http.MethodPut || r.method == http.MethodPatch {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	given := http.Header{}

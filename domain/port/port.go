@@ -68,7 +68,30 @@ type OrderRepository interface {
 	End(ctx context.Context, order domain.Order) error
 }
 
-// A ChangeReader reads the changes of animals and orders. Each transaction records its changes.
+// A CategoryReader reads the categories that have a name or an animal.
+type CategoryReader interface {
+	// List returns the page that q selects. The page and its counts include exactly the changes up to its Position. List
+	// does not validate q.
+	List(ctx context.Context, q domain.CategoryQuery) (domain.Page[domain.CategoryInventory], error)
+	// Count returns the number of categories.
+	Count(ctx context.Context) (int64, error)
+	// Each is PetReader.Each for categories.
+	Each(ctx context.Context, fn func(domain.Category) error) error
+}
+
+// A CategoryRepository changes the names of the categories.
+type CategoryRepository interface {
+	CategoryReader
+	// Find returns the category with the animals that it had before the transaction. Any number is a category: without a
+	// name, its name is empty.
+	Find(ctx context.Context, id int64) (domain.CategoryInventory, error)
+	// SetName names a category. It replaces the name that the category has.
+	SetName(ctx context.Context, category domain.Category) error
+	// RemoveName removes the name of a category that the transaction has read.
+	RemoveName(ctx context.Context, category domain.Category) error
+}
+
+// A ChangeReader reads the changes of animals, orders and categories. Each transaction records its changes.
 type ChangeReader interface {
 	// List returns the changes after the position page.After, ascending by Seq. With After 0 it begins with the oldest
 	// change that is kept. It returns an ErrExpired (changes_expired) if a change after the position has been removed, or
@@ -168,6 +191,7 @@ type ImportRepository interface {
 type Repositories struct {
 	Pets        PetRepository
 	Orders      OrderRepository
+	Categories  CategoryRepository
 	Changes     ChangeRepository
 	Keys        KeyRepository
 	Idempotency IdempotencyRepository

@@ -6,7 +6,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Change is the JSON of a change of an animal or of an order. RecordedChange encodes it.
+// A Change is the JSON of a change of an animal, of an order or of the name of a category. RecordedChange encodes it.
 type Change struct {
 	// Position of the change. It rises in the order of the changes.
 	Seq int64 `json:"seq" validate:"required" format:"int64" example:"1795500000000001"`
@@ -17,12 +17,14 @@ type Change struct {
 	// Who made the change: `key:` and the id of an API key, `user:` and the name of a user, or `command:` and the name of a
 	// command. Absent if nobody is known.
 	Caller string `json:"caller,omitzero" example:"key:1"`
-	// The animal as it was after the change, or before its removal. Absent for an order.
+	// The animal as it was after the change, or before its removal. Absent for an order and a category.
 	Pet *Pet `json:"pet,omitzero"`
 	// The animal as it was before a correction (`pet.updated`).
 	Before *Pet `json:"before,omitzero"`
-	// The order as it was after the change. Absent for an animal.
+	// The order as it was after the change. Absent for an animal and a category.
 	Order *Order `json:"order,omitzero"`
+	// The category with the name that it got, or that was removed. Absent for an animal and an order.
+	Category *NamedCategory `json:"category,omitzero"`
 } // @name Change
 
 // A RecordedChange is a domain.RecordedChange, whose JSON is a Change.
@@ -47,8 +49,12 @@ func (c RecordedChange) AppendJSON(to []byte) (_ []byte, err error) {
 
 // AppendRecords appends the JSON of the records of a change.
 func AppendRecords(to []byte, records domain.ChangedRecords) (_ []byte, err error) {
-	if records.Order != nil {
+	switch {
+	case records.Order != nil:
 		to, err = OrderOf(*records.Order).AppendJSON(append(to, `{"order":`...))
+		return append(to, '}'), err
+	case records.Category != nil:
+		to, err = NamedCategory(*records.Category).AppendJSON(append(to, `{"category":`...))
 		return append(to, '}'), err
 	}
 	to, err = PetOf(*records.Pet).AppendJSON(append(to, `{"pet":`...))

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Record is a Pet, an Order, a Change or an Inventory. AppendJSON appends the JSON that json.Marshal would
+// A Record is a Pet, an Order, a Change, an Inventory or a category. AppendJSON appends the JSON that json.Marshal would
 // return, without reflection. It returns an error for invalid UTF-8.
 type Record interface {
 	AppendJSON(to []byte) ([]byte, error)
@@ -47,6 +47,24 @@ func (i Inventory) AppendJSON(to []byte) ([]byte, error) {
 	to = appendInt(to, `,"none":`, i.None)
 	to = appendInt(to, `,"total":`, i.Total)
 	return append(to, '}'), nil
+}
+
+// AppendJSON implements Record.
+func (c Category) AppendJSON(to []byte) (_ []byte, err error) {
+	to, err = NamedCategory{c.ID, c.Name}.AppendJSON(to)
+	end := len(to) - 1
+	to, _ = c.Inventory.AppendJSON(to[:end]) // the error is for invalid text, and an Inventory has no text
+	to[end] = ','                            // instead of the brace
+	return to, err
+}
+
+// AppendJSON implements Record.
+func (c NamedCategory) AppendJSON(to []byte) (_ []byte, err error) {
+	to = appendInt(to, `{"id":`, c.ID)
+	if c.Name != "" {
+		to, err = jsontext.AppendQuote(append(to, `,"name":`...), c.Name)
+	}
+	return append(to, '}'), err
 }
 
 func appendInt(to []byte, prefix string, value int64) []byte {

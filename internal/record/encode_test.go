@@ -21,6 +21,9 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 				samples = append(samples, Pet{number, name, -number, status})
 			}
 		}
+		for _, name := range names {
+			samples = append(samples, Category{number, name, Inventory{1, number, 3, 4, 5}}, NamedCategory{number, name})
+		}
 		for _, status := range []domain.OrderStatus{domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled} {
 			samples = append(samples, Order{number, -number, status, "2026-11-20T10:06:30.000Z", "2026-11-20T10:06:30.001Z"})
 		}
@@ -40,7 +43,8 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 func TestRecordedChangeIsEncodedAsAChange(t *testing.T) {
 	t.Parallel()
 	pet, before, order := domain.Pet{ID: 1, Name: "<Rex>", CategoryID: -7}, testkit.Filled[domain.Pet](t), testkit.Filled[domain.Order](t)
-	wirePet, wireBefore, wireOrder := PetOf(pet), PetOf(before), OrderOf(order)
+	category := testkit.Filled[domain.Category](t)
+	wirePet, wireBefore, wireOrder, wireCategory := PetOf(pet), PetOf(before), OrderOf(order), NamedCategory(category)
 	for caller, test := range map[string]struct {
 		records domain.ChangedRecords
 		want    Change
@@ -48,6 +52,7 @@ func TestRecordedChangeIsEncodedAsAChange(t *testing.T) {
 		"":                    {domain.ChangedRecords{Pet: &pet}, Change{Pet: &wirePet}},
 		"key:1":               {domain.ChangedRecords{Pet: &pet, Before: &before}, Change{Pet: &wirePet, Before: &wireBefore}},
 		"user:\"ann\" \u2028": {domain.ChangedRecords{Order: &order}, Change{Order: &wireOrder}},
+		"command:import":      {domain.ChangedRecords{Category: &category}, Change{Category: &wireCategory}},
 	} {
 		records, err := AppendRecords(nil, test.records)
 		testkit.Check(t, err)

@@ -70,6 +70,12 @@ func PetOf(p domain.Pet) Pet {
 // RecordID implements Listed.
 func (p Pet) RecordID() int64 { return p.ID }
 
+// A CategoryName is the JSON of the name of a category.
+type CategoryName struct {
+	// The category's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
+	Name *string `json:"name" validate:"required,petname" example:"Dogs"`
+} // @name CategoryName
+
 // An Inventory is the JSON of the numbers of animals.
 type Inventory struct {
 	// Number of animals that are available.
@@ -88,6 +94,31 @@ type Inventory struct {
 func InventoryOf(i domain.Inventory) Inventory {
 	return Inventory{Available: i.Available, Pending: i.Pending, Sold: i.Sold, None: i.None, Total: i.Total()}
 }
+
+// A Category is the JSON of a category with the numbers of its animals.
+type Category struct {
+	// Identifier of the category, which its animals have as `categoryId`.
+	ID int64 `json:"id" validate:"required" format:"int64" example:"7"`
+	// Name of the category, absent if it has none.
+	Name string `json:"name,omitzero" example:"Dogs"`
+	Inventory
+} // @name Category
+
+// CategoryOf returns the JSON of a category.
+func CategoryOf(c domain.CategoryInventory) Category {
+	return Category{ID: c.ID, Name: c.Name, Inventory: InventoryOf(c.Inventory)}
+}
+
+// RecordID implements Listed.
+func (c Category) RecordID() int64 { return c.ID }
+
+// A NamedCategory is the JSON of a category in a change or in a file.
+type NamedCategory struct {
+	// Identifier of the category.
+	ID int64 `json:"id" validate:"required" format:"int64" example:"7"`
+	// Name of the category. A category without a name occurs in files only.
+	Name string `json:"name,omitzero" validate:"required" example:"Dogs"`
+} // @name NamedCategory
 
 // An Order is the JSON of an order.
 type Order struct {

@@ -22,7 +22,7 @@ type copiedTable struct {
 // list.
 var copiedTables = []copiedTable{
 	{"pets", "id, name, category_id, status", "id"},
-	{"categories", "id, available, pending, sold, none", "id"},
+	{"categories", "id, name, available, pending, sold, none", "id"},
 	{"orders", "id, pet_id, status, created_at, updated_at", "id"},
 	{"api_keys", "id, hash, name, last_four, scopes, lineage, created_at, expires_at, revoked_at, last_used_at", "id"},
 	{"idempotency_keys", "caller, value, fingerprint, result, claimed_at", "caller, value"},

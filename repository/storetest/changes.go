@@ -146,7 +146,7 @@ func oldChangesAreRemoved(t *testing.T, s Store) {
 	}
 }
 
-// WantConsistent compares the numbers of animals with the animals, and a replay of all changes with the records.
+// WantConsistent compares the categories with the animals, and a replay of all changes with the records.
 func WantConsistent(t testing.TB, s Store) {
 	t.Helper()
 	pets, err := collect(t.Context(), "", s.Pets().Each)
@@ -175,7 +175,7 @@ func WantConsistent(t testing.TB, s Store) {
 		got, err := s.Pets().Inventory(t.Context(), &category)
 		testkit.Equal(t, fmt.Sprintf("the numbers of animals of the category %d", category), *want, got, err)
 	}
-	replayedPets, replayedOrders := map[int64]domain.Pet{}, map[int64]domain.Order{}
+	replayedPets, replayedOrders, names := map[int64]domain.Pet{}, map[int64]domain.Order{}, map[int64]string{}
 	last := int64(0)
 	testkit.Check(t, s.Changes().Each(t.Context(), func(recorded domain.RecordedChange) error {
 		change, err := recorded.Decode()
@@ -188,6 +188,11 @@ func WantConsistent(t testing.TB, s Store) {
 			return err
 		case change.Order != nil:
 			replayedOrders[change.Order.ID] = *change.Order
+		case change.Type == domain.ChangeCategoryRemoved:
+			testkit.Equal(t, "the removed name", names[change.Category.ID], change.Category.Name)
+			delete(names, change.Category.ID)
+		case change.Category != nil:
+			names[change.Category.ID] = change.Category.Name
 		case change.Type == domain.ChangePetRemoved:
 			delete(replayedPets, change.Pet.ID)
 		default:
@@ -207,5 +212,6 @@ func WantConsistent(t testing.TB, s Store) {
 	for _, order := range orders {
 		testkit.Equal(t, "a replayed order", order, replayedOrders[order.ID])
 	}
+	wantCategories(t, s, names, counts)
 	testkit.Equal(t, "the numbers of replayed records", [2]int{len(pets), len(orders)}, [2]int{len(replayedPets), len(replayedOrders)})
 }

@@ -19,6 +19,7 @@ type Store interface {
 	port.Transactor
 	Pets() port.PetReader
 	Orders() port.OrderReader
+	Categories() port.CategoryReader
 	Changes() port.ChangeReader
 	Keys() port.KeyReader
 	Ping(ctx context.Context) error
@@ -39,6 +40,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"bytes are read as stored":                        bytesAreReadAsStored,
 		"a pet is updated and removed":                    petIsUpdatedAndRemoved,
 		"the inventory counts what is committed":          inventoryCountsWhatIsCommitted,
+		"a category is named and its name removed":        categoryIsNamedAndItsNameRemoved,
+		"categories are listed in pages":                  categoriesAreListedInPages,
 		"changes are those of the transactions":           changesAreThoseOfTheTransactions,
 		"old changes are removed":                         oldChangesAreRemoved,
 		"a key is edited":                                 keyIsEdited,

@@ -41,7 +41,8 @@ func TestSwaggerUISendsRequestsInABrowser(t *testing.T) {
 				strings.TrimSuffix(url, "/docs")+"/v1 - This server")
 
 			p.wantText(`[...document.querySelectorAll(".opblock")].map(operation => operation.id.split("-").at(-1)).join(" ")`,
-				"listPets createPet createPets updatePet deletePet getPet listOrders placeOrder getOrder deliverOrder cancelOrder getInventory")
+				"listPets createPet createPets updatePet deletePet getPet listOrders placeOrder getOrder deliverOrder cancelOrder getInventory "+
+					"listCategories deleteCategory putCategory listChanges")
 			p.try("Store-listOrders", "401")
 			p.run(waitFor("#operations-Store-listOrders .live-response", `element => element.textContent.startsWith("Press Authorize ")`))
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")

@@ -35,7 +35,8 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	keys := usecase.NewKeys(store, store.Keys(), now)
 	service, err := rest.New(rest.Service{
 		Pets: usecase.NewPets(store, store.Pets()), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
-		Changes: usecase.NewChanges(store, store.Changes(), now), Now: now, Numbers: store.Numbers,
+		Categories: usecase.NewCategories(store, store.Categories()),
+		Changes:    usecase.NewChanges(store, store.Changes(), now), Now: now, Numbers: store.Numbers,
 	}, rest.Options{CacheBytes: 1 << 20})
 	testkit.Check(t, err)
 	engine := gin.New()

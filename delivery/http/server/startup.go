@@ -25,7 +25,7 @@ func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler
 	starting := unavailable("the service is starting, try again")
 	api, err := rest.New(rest.Service{
 		// None is called, because Authenticate rejects all requests.
-		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, Changes: struct{ rest.Changes }{},
+		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, Categories: struct{ rest.Categories }{}, Changes: struct{ rest.Changes }{},
 		Numbers: func(context.Context) (domain.Numbers, error) { return domain.Numbers{}, starting },
 	}, rest.Options{
 		Authenticate: func(*gin.Context) (string, error) { return "", starting },

@@ -39,13 +39,15 @@ CREATE TABLE pets (
 CREATE INDEX pets_status_id ON pets (status, id);
 CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id);
 
--- The numbers of animals of each category by their status. A category without animals has no row.
+-- A row for each category that has a name or an animal, with the numbers of its animals by their status. A category without a
+-- name has the name ''.
 CREATE TABLE categories (
     id        BIGINT PRIMARY KEY,
-    available BIGINT NOT NULL,
-    pending   BIGINT NOT NULL,
-    sold      BIGINT NOT NULL,
-    none      BIGINT NOT NULL
+    name      TEXT   NOT NULL DEFAULT '',
+    available BIGINT NOT NULL DEFAULT 0,
+    pending   BIGINT NOT NULL DEFAULT 0,
+    sold      BIGINT NOT NULL DEFAULT 0,
+    none      BIGINT NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- Cancelled orders outlive their animals, so pet_id is no foreign key.

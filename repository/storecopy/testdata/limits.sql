@@ -5,11 +5,12 @@ INSERT INTO pets (id, name, category_id, status) VALUES
     (3, 'quote '' " \ $1 ? %s', 9223372036854775807, 'pending'),
     (7, 'é' || char(0x301) || char(0x202e), 1, 'sold'),
     (9223372036854775806, ' ', 1, 'available');
-INSERT INTO categories (id, available, pending, sold, none) VALUES
-    (-9223372036854775808, 1, 0, 0, 0),
-    (0, 0, 0, 0, 1),
-    (1, 1, 0, 1, 0),
-    (9223372036854775807, 0, 1, 0, 0);
+INSERT INTO categories (id, name, available, pending, sold, none) VALUES
+    (-9223372036854775808, '', 1, 0, 0, 0),
+    (0, 'Dogs', 0, 0, 0, 1),
+    (1, '', 1, 0, 1, 0),
+    (2, replace(hex(zeroblob(100)), '0', '🐈'), 0, 0, 0, 0),
+    (9223372036854775807, ' '' ', 0, 1, 0, 0);
 INSERT INTO orders (id, pet_id, status, created_at, updated_at) VALUES
     (1, 3, 'cancelled', 0, 9223372036854775807),
     (2, 3, 'placed', -9223372036854775808, 0),

@@ -14,7 +14,6 @@ import (
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 )
 
@@ -22,7 +21,7 @@ import (
 type exportRun struct {
 	in     *invocation
 	path   string
-	kind   string // pets, orders or changes
+	kind   string // pets, orders, categories or changes
 	status string
 	format file.Format
 
@@ -37,15 +36,16 @@ func newExport(in *invocation) *cobra.Command {
 	run := &exportRun{in: in, path: stdio, kind: "pets"}
 	cmd := &cobra.Command{
 		Use:   "export [FILE|-]",
-		Short: "Write all animals, orders or changes to a file",
-		Long: `Write all animals, orders or changes to a new file, or to standard output, also while the
-service runs on the same store. All records are read at one point in time, and written in
-ascending order of id or seq. Of the changes, export writes those that are still kept: who
-changed what, and an animal as it was before a correction.
+		Short: "Write all animals, orders, categories or changes to a file",
+		Long: `Write all animals, orders, categories or changes to a new file, or to standard output, also
+while the service runs on the same store. All records are read at one point in time, and
+written in ascending order of id or seq. Of the changes, export writes those that are still
+kept: who changed what, and an animal as it was before a correction.
 
 NDJSON is a JSON object in each line, as in the responses of the API. CSV (RFC 4180) begins
 with a header and has the same names: id, name, categoryId and status of animals; id, petId,
-status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
+status, createdAt and updatedAt of orders; id and name of categories, also of those that have
+animals and no name. Changes are written as NDJSON only.
 
 For Excel add --bom, otherwise it does not read UTF-8, and in some countries --delimiter ";".
 import needs neither flag. A spreadsheet runs a text that begins with =, +, - or @ (or their
@@ -58,6 +58,7 @@ A file gets its name when it is complete; until then it is FILE.NUMBER.partial, 
 if the process is killed. A file that exists is not overwritten.`,
 		Example: `  petstore export pets.csv
   petstore export --type orders --status placed orders.ndjson
+  petstore export --type categories categories.csv
   petstore export --type changes changes.ndjson
   petstore export excel.csv --bom --delimiter ";"
   petstore export - | gzip > pets.ndjson.gz`,
@@ -73,7 +74,8 @@ if the process is killed. A file that exists is not overwritten.`,
 			})
 		},
 	}
-	cmd.Flags().Func("type", "write the `TYPE` of records, pets, orders or changes (default pets)", oneOf(&run.kind, "pets", "orders", "changes"))
+	cmd.Flags().Func("type", "write the `TYPE` of records, pets, orders, categories or changes (default pets)",
+		oneOf(&run.kind, "pets", "orders", "categories", "changes"))
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
 	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)",
 		oneOf(&run.format, "ndjson", "csv"))
@@ -94,8 +96,8 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 	switch r.kind {
 	case "orders":
 		known, rule = domain.OrderStatus(r.status).Known(), domain.OrderStatusRule
-	case "changes":
-		known, rule = false, "changes have none"
+	case "categories", "changes":
+		known, rule = false, r.kind+" have none"
 	}
 	if cmd.Flags().Changed("status") && !known {
 		return fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule)
@@ -125,8 +127,8 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 		defer created.discard()
 		out, outcome, publish = created, r.path+" was not written", created.publish
 	}
-	noun := map[string]string{"pets": "animal", "orders": "order", "changes": "change"}[r.kind]
-	written, err := r.write(ctx, store, out, noun+"s")
+	noun := map[string]string{"pets": "animal", "orders": "order", "categories": "category", "changes": "change"}[r.kind]
+	written, err := r.write(ctx, store, out, plural(noun))
 	if err == nil {
 		err = publish()
 	}
@@ -152,8 +154,11 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 	case "orders":
 		writer := file.NewOrderWriter(out, r.format, delimiters[r.delimiter])
 		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), writer, r.in.Stderr, units)
+	case "categories":
+		writer := file.NewCategoryWriter(out, r.format, delimiters[r.delimiter])
+		return writeAll(ctx, withoutStatus[domain.Category]{store.Categories()}, "", writer, r.in.Stderr, units)
 	case "changes":
-		return writeAll(ctx, changeReader{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
+		return writeAll(ctx, withoutStatus[domain.RecordedChange]{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
 	}
 	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
 }
@@ -164,15 +169,20 @@ type recordReader[T, S any] interface {
 	Each(ctx context.Context, status S, fn func(T) error) error
 }
 
-// A changeReader is a recordReader of changes, which have no status.
-type changeReader struct{ changes port.ChangeReader }
-
-func (r changeReader) Count(ctx context.Context, _ string) (int64, error) {
-	return r.changes.Count(ctx)
+// withoutStatus is a recordReader of records that have no status.
+type withoutStatus[T any] struct {
+	records interface {
+		Count(ctx context.Context) (int64, error)
+		Each(ctx context.Context, fn func(T) error) error
+	}
 }
 
-func (r changeReader) Each(ctx context.Context, _ string, fn func(domain.RecordedChange) error) error {
-	return r.changes.Each(ctx, fn)
+func (r withoutStatus[T]) Count(ctx context.Context, _ string) (int64, error) {
+	return r.records.Count(ctx)
+}
+
+func (r withoutStatus[T]) Each(ctx context.Context, _ string, fn func(T) error) error {
+	return r.records.Each(ctx, fn)
 }
 
 // writeAll writes the records with a status, reports the progress on stderr, and returns the number of records.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 type importRun struct {
 	in       *invocation
 	path     string
+	kind     string // pets or categories
 	format   file.Format
 	titles   map[string]string // --column: the title of a column
 	encoding string
@@ -36,10 +38,10 @@ type importRun struct {
 }
 
 func newImport(in *invocation) *cobra.Command {
-	run := &importRun{in: in, titles: map[string]string{}}
+	run := &importRun{in: in, kind: "pets", titles: map[string]string{}}
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
-		Short: "Add the animals of a file to the store, or replace those that it has",
+		Short: "Add the animals of a file to the store, replace those that it has, or name categories",
 		Long: `Add the animals of a file, or of standard input, to the store, also while the service runs
 on the same store. With --update, replace the animals of the store that have the same ids.
 
@@ -79,10 +81,15 @@ An update also undoes what was changed since the export: leave only the rows in 
 you have edited. Animals that are already as in the file are not written. So if the update is
 interrupted or killed, run the same command again.
 
+With --type categories, the file has the columns or members id and name, as an export has them.
+Each category gets the name of its row, or loses its name if the row has none. Other categories
+stay as they are. Nothing is stored if an id occurs twice.
+
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run
   petstore import pets.csv --column categoryId=Art --rejects rejected.csv
   petstore export pets.csv   # correct it, then: petstore import pets.csv --update
+  petstore import categories.csv --type categories
   gunzip --stdout pets.csv.gz | petstore import - --format csv`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -96,6 +103,7 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 	}
 	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)",
 		oneOf(&run.format, "ndjson", "csv"))
+	cmd.Flags().Func("type", "read the `TYPE` of records, pets or categories (default pets)", oneOf(&run.kind, "pets", "categories"))
 	cmd.Flags().Func("column", "read a column of CSV that has another title, as `COLUMN=TITLE`, such as categoryId=Art", run.setTitle)
 	cmd.Flags().Func("encoding", "read the `ENCODING` utf-8 or windows-1252 (default utf-8)", oneOf(&run.encoding, "utf-8", "windows-1252"))
 	cmd.Flags().Func("rejects", "write the rows that violate a rule, if any, to the new `FILE`, and add the others", func(path string) error {
@@ -121,6 +129,14 @@ func (r *importRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 		return errors.New("--add is for --update: without it, all animals of the file are added")
 	case r.again && r.update && !r.add:
 		return errors.New("add either --again or --update")
+	}
+	if r.kind == "categories" {
+		if r.update || r.again {
+			return errors.New("--update and --again are for animals: the names of categories are always replaced")
+		}
+		if r.titles["categoryId"]+r.titles["status"] != "" {
+			return errors.New("categories have the columns id and name: correct --column")
+		}
 	}
 	r.path = args[0]
 	r.format, err = formatOf(r.format, r.path)
@@ -164,6 +180,9 @@ func (r *importRun) run(ctx context.Context) (err error) {
 		return interruptedOr(ctx, err, storedNothing)
 	}
 	done := fmt.Sprintf("checked %s, and stored nothing", counted(r.checked.pets(), "animal"))
+	if r.kind == "categories" {
+		done = fmt.Sprintf("checked %s, and stored nothing", counted(int64(len(r.checked.categories)), "category"))
+	}
 	if !r.dryRun || r.update {
 		err = r.in.withStore(ctx, mustExist, func(store *repository.Store) (err error) {
 			done, err = r.store(ctx, store)
@@ -192,6 +211,9 @@ const storedNothing = "this run stored nothing"
 // store replaces the stored animals, and adds the new ones. It returns the result for people.
 func (r *importRun) store(ctx context.Context, store *repository.Store) (done string, err error) {
 	start := time.Now()
+	if r.kind == "categories" {
+		return r.putCategories(ctx, store)
+	}
 	if r.update {
 		replacer := usecase.NewReplacer(store, store.Pets(), store.Orders())
 		if err := r.checkReplaced(ctx, replacer); err != nil || ctx.Err() != nil {
@@ -215,6 +237,25 @@ func (r *importRun) store(ctx context.Context, store *repository.Store) (done st
 		return "", err
 	}
 	return done + r.added(importer, time.Since(start)), nil
+}
+
+// putCategories gives the categories of the file their names. It returns the result for people.
+func (r *importRun) putCategories(ctx context.Context, store *repository.Store) (string, error) {
+	const batchSize = 100 // categories in a transaction
+	start, all, changed := time.Now(), r.checked.categories, int64(0)
+	progress := newProgress(r.in.Stderr, "categories", len(all))
+	defer progress.stop()
+	committed, categories := progress.throttled(ctx), usecase.NewCategories(store, store.Categories())
+	for batch := range slices.Chunk(all, batchSize) {
+		n, err := categories.PutAll(ctx, batch)
+		if err != nil {
+			return "", interruptedOr(ctx, err, fmt.Sprintf("changed %s; run the same command again to continue", counted(changed, "name")))
+		}
+		changed += n
+		committed(len(batch))
+	}
+	return fmt.Sprintf("changed the names of %d of %s in %s: the others are already as in the file",
+		changed, counted(int64(len(all)), "category"), time.Since(start).Round(time.Millisecond)), nil
 }
 
 // wouldReplace returns the result of a dry run with --update.

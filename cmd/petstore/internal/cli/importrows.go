@@ -78,11 +78,12 @@ func copyToTemp(from io.Reader) (*os.File, error) {
 
 // A checkedFile is the result of check.
 type checkedFile struct {
-	info     fs.FileInfo     // the size and time of the file before it was read
-	digest   port.FileDigest // of the animals to add
-	known    int64           // the number of animals to replace
-	unknown  int64           // the number of animals to add
-	rejected int64
+	info       fs.FileInfo     // the size and time of the file before it was read
+	digest     port.FileDigest // of the animals to add
+	known      int64           // the number of animals to replace
+	unknown    int64           // the number of animals to add
+	rejected   int64
+	categories []domain.Category // with --type categories
 }
 
 func (c checkedFile) pets() int64 { return c.known + c.unknown }
@@ -96,7 +97,7 @@ func isKnown(pet domain.Pet) bool { return pet.ID != 0 }
 // rows returns a Reader of the file. It calls report for what it ignores, unless report is nil.
 func (r *importRun) rows(in io.Reader, report func(string)) *file.Reader {
 	return file.NewReader(in, r.format, file.Options{
-		RequireID: r.update && !r.add, AllColumns: r.update, Titles: r.titles,
+		Categories: r.kind == "categories", RequireID: r.update && !r.add, AllColumns: r.update, Titles: r.titles,
 		Windows1252: r.encoding == "windows-1252", Report: report,
 	})
 }
@@ -133,15 +134,22 @@ func (r *importRun) fromStart() io.Reader { return io.NewSectionReader(r.input, 
 func (r *importRun) checkRows(ctx context.Context, rows *file.Reader, rejects *newFile) (listed []string, err error) {
 	hash := sha256.New()
 	added, rejected := file.NewPetWriter(hash, file.NDJSON, ','), file.NewRejects(rejects, rows)
+	ids := map[int64]bool{} // of categories
 	for err == nil {
 		var row file.Row
 		row, err = rows.Read()
+		if err == nil && row.Rule == "" && ids[row.Category.ID] {
+			row.Rule = fmt.Sprintf("the file has the id %d more than once", row.Category.ID)
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			err = added.Flush()
 			r.checked.digest = port.FileDigest(hash.Sum(nil))
 			return listed, err
 		case err != nil:
+		case row.Rule == "" && r.kind == "categories":
+			ids[row.Category.ID] = true
+			r.checked.categories = append(r.checked.categories, row.Category)
 		case row.Rule == "" && r.isNew(row.Pet):
 			r.checked.unknown++
 			err = added.Write(row.Pet.New().WithID(0))

@@ -68,11 +68,11 @@ its id.
 
 const scopesHelp = `With --scope the key may do only what its scopes allow; other requests get 403:
 
-  pets:read      list, get and count animals
-  pets:write     add, correct and remove animals
+  pets:read      list, get and count animals, list categories
+  pets:write     add, correct and remove animals, name categories
   orders:read    list and get orders
   orders:write   place, deliver and cancel orders, which changes the status of their animals
-  changes:read   follow the changes of animals and orders
+  changes:read   follow the changes of animals, orders and categories
 
 --read-only is --scope pets:read,orders:read,changes:read.`
 

@@ -76,9 +76,16 @@ func printable(text string) string {
 // counted returns a number of things, such as "1 order" or "2 orders".
 func counted(n int64, thing string) string {
 	if n != 1 {
-		thing += "s"
+		thing = plural(thing)
 	}
 	return fmt.Sprintf("%d %s", n, thing)
+}
+
+func plural(thing string) string {
+	if stem, ok := strings.CutSuffix(thing, "ry"); ok {
+		return stem + "ries"
+	}
+	return thing + "s"
 }
 
 // checkStdout returns an error with a remedy if standard output is the null device. The Go runtime opens the null

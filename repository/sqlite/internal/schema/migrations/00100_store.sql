@@ -50,13 +50,15 @@ CREATE TABLE pets (
 CREATE INDEX pets_status_id ON pets (status, id);
 CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id);
 
--- The numbers of animals of each category by their status. A category without animals has no row.
+-- A row for each category that has a name or an animal, with the numbers of its animals by their status. A category without a
+-- name has the name ''.
 CREATE TABLE categories (
     id        INTEGER PRIMARY KEY,
-    available INTEGER NOT NULL,
-    pending   INTEGER NOT NULL,
-    sold      INTEGER NOT NULL,
-    none      INTEGER NOT NULL
+    name      TEXT     NOT NULL DEFAULT '',
+    available INTEGER NOT NULL DEFAULT 0,
+    pending   INTEGER NOT NULL DEFAULT 0,
+    sold      INTEGER NOT NULL DEFAULT 0,
+    none      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Cancelled orders outlive their animals, so pet_id is no foreign key.

@@ -13,10 +13,11 @@ CREATE TABLE api_keys (
 ) STRICT;
 CREATE TABLE categories (
     id        INTEGER PRIMARY KEY,
-    available INTEGER NOT NULL,
-    pending   INTEGER NOT NULL,
-    sold      INTEGER NOT NULL,
-    none      INTEGER NOT NULL
+    name      TEXT     NOT NULL DEFAULT '',
+    available INTEGER NOT NULL DEFAULT 0,
+    pending   INTEGER NOT NULL DEFAULT 0,
+    sold      INTEGER NOT NULL DEFAULT 0,
+    none      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE changes (
     seq     INTEGER PRIMARY KEY,
