@@ -144,10 +144,15 @@ func (r reader[T]) page(ctx context.Context, f filter, p domain.PageRequest) (pa
 		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
 		return err
 	})
-	if page.More = len(page.Items) > p.Limit; page.More {
-		page.Items = page.Items[:p.Limit]
+	return r.full(page.Items, p.Limit), err
+}
+
+// full returns the page of records, of which there may be one more than the limit.
+func (r reader[T]) full(records []T, limit int) domain.Page[T] {
+	if len(records) <= limit {
+		return domain.Page[T]{Items: records}
 	}
-	return page, err
+	return domain.Page[T]{Items: records[:limit], More: true, Next: r.id(records[limit-1])}
 }
 
 // each calls fn with each record of a query, ascending by id. If fn returns an error or ctx ends, it stops and returns

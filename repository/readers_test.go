@@ -10,11 +10,13 @@ import (
 	"example.com/petstore/repository"
 )
 
+var onePerPage = domain.PageRequest{Limit: 1}
+
 // calls has reads of pets, orders and keys, and InTx and Ping, by name.
 var calls = map[string]func(context.Context, *repository.Store) error{
 	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
 	"pets.List": func(ctx context.Context, s *repository.Store) error {
-		_, err := s.Pets().List(ctx, domain.PetQuery{})
+		_, err := s.Pets().List(ctx, domain.PetQuery{PageRequest: onePerPage})
 		return err
 	},
 	"pets.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Count(ctx, ""); return err },
@@ -23,7 +25,7 @@ var calls = map[string]func(context.Context, *repository.Store) error{
 	},
 	"orders.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Get(ctx, 1); return err },
 	"orders.List": func(ctx context.Context, s *repository.Store) error {
-		_, err := s.Orders().List(ctx, domain.OrderQuery{})
+		_, err := s.Orders().List(ctx, domain.OrderQuery{PageRequest: onePerPage})
 		return err
 	},
 	"orders.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Count(ctx, ""); return err },
