@@ -155,6 +155,25 @@ func (r reader[T]) full(records []T, limit int) domain.Page[T] {
 	return domain.Page[T]{Items: records[:limit], More: true, Next: r.id(records[limit-1])}
 }
 
+// search returns a page of the records that match a filter with a text. It reads the rows of a window, so every page takes
+// the same time, however rare the text is.
+func (r reader[T]) search(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
+	var last int64 // 0 if the window has all rows behind p.After
+	err = r.session.read(ctx, func(db *gorm.DB) error {
+		query, args := r.windowQuery(p, r.database.SearchWindow())
+		if err := scan(db.Raw(query, args...), []any{&last}, func() error { return nil }); err != nil {
+			return err
+		}
+		query, args = r.searchQuery(f, p, last)
+		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
+		return err
+	})
+	if page = r.full(page.Items, p.Limit); last != 0 && !page.More {
+		page.More, page.Next = true, last
+	}
+	return page, err
+}
+
 // each calls fn with each record of a query, ascending by id. If fn returns an error or ctx ends, it stops and returns
 // the error.
 func (s session) each(ctx context.Context, fn func(db *gorm.DB) error) error {
