@@ -159,7 +159,7 @@ func (r reader[T]) full(records []T, limit int) domain.Page[T] {
 // the same time, however rare the text is.
 func (r reader[T]) search(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
 	var last int64 // 0 if the window has all rows behind p.After
-	err = r.session.read(ctx, func(db *gorm.DB) error {
+	err = r.session.search(ctx, func(db *gorm.DB) error {
 		query, args := r.windowQuery(p, r.database.SearchWindow())
 		if err := scan(db.Raw(query, args...), []any{&last}, func() error { return nil }); err != nil {
 			return err

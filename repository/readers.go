@@ -19,9 +19,10 @@ type readers struct {
 	timeout  time.Duration       // of each read
 	slots    *semaphore.Weighted // one for each connection
 	each     *semaphore.Weighted // for the connection of each
+	search   *semaphore.Weighted // for one search at a time
 	report   func(error) error   // called with the error of each read
 
-	waits  atomic.Int64 // how many reads have waited for a connection
+	waits  atomic.Int64 // how many reads have waited for a connection, or for a search
 	waited atomic.Int64 // how long they have waited together, in nanoseconds
 }
 
@@ -29,12 +30,13 @@ func newReaders(database engine.Database, size int, timeout time.Duration, repor
 	return &readers{
 		database: database, timeout: timeout, report: report,
 		slots: semaphore.NewWeighted(int64(size)), each: semaphore.NewWeighted(1),
+		search: semaphore.NewWeighted(1),
 	}
 }
 
 // read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.
 func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	if err := r.acquire(ctx); err != nil {
+	if err := r.acquire(ctx, r.slots); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
 	defer r.slots.Release(1)
@@ -43,9 +45,18 @@ func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error
 	return r.report(fn(db.WithContext(ctx)))
 }
 
-// acquire waits for a connection, at most for the timeout.
-func (r *readers) acquire(ctx context.Context) error {
-	if err := ctx.Err(); err != nil || r.slots.TryAcquire(1) {
+// readSearch is read for a search. Searches wait for each other, so that other reads do not wait for many of them.
+func (r *readers) readSearch(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
+	if err := r.acquire(ctx, r.search); err != nil {
+		return r.report(domain.Unavailable(err))
+	}
+	defer r.search.Release(1)
+	return r.read(ctx, db, fn)
+}
+
+// acquire waits for a connection or for a search, at most for the timeout.
+func (r *readers) acquire(ctx context.Context, slots *semaphore.Weighted) error {
+	if err := ctx.Err(); err != nil || slots.TryAcquire(1) {
 		return err
 	}
 	start := time.Now() //nolint:forbidigo // a duration
@@ -53,7 +64,7 @@ func (r *readers) acquire(ctx context.Context) error {
 	defer func() { r.waited.Add(int64(time.Since(start))) }()
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.slots.Acquire(ctx, 1)
+	return slots.Acquire(ctx, 1)
 }
 
 // readAll is read for a query of a whole table, which may take any time. It has a connection of its own, so that no

@@ -7,6 +7,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 )
 
@@ -17,6 +18,10 @@ var calls = map[string]func(context.Context, *repository.Store) error{
 	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
 	"pets.List": func(ctx context.Context, s *repository.Store) error {
 		_, err := s.Pets().List(ctx, domain.PetQuery{PageRequest: onePerPage})
+		return err
+	},
+	"pets.List of a search": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Pets().List(ctx, domain.PetQuery{PageRequest: onePerPage, Text: "rex"})
 		return err
 	},
 	"pets.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Count(ctx, ""); return err },
@@ -84,4 +89,20 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 	}
 	check(t, store.Close())
 	callAll(func(err error) bool { return errors.Is(err, domain.ErrUnavailable) })
+}
+
+// A search takes longer than other reads, so that several at a time could use all connections.
+func TestSearchWaitsForAnotherWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	store := open(t, newEngine(t), repository.Options{})
+	release := store.AcquireSearch()
+	result := make(chan error, 1)
+	go func() { result <- calls["pets.List of a search"](t.Context(), store) }()
+	testkit.WaitUntil(t, "the search waits", func() bool { return store.ReadWaits() == 1 })
+	if !store.TryAcquireReadSlots(maxOpenConns) {
+		t.Fatal("the search that waits has a connection")
+	}
+	store.ReleaseReadSlots(maxOpenConns)
+	release()
+	check(t, <-result)
 }
