@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
@@ -147,5 +148,61 @@ func searchReadsAWindow(t *testing.T, s Store) {
 		}
 		testkit.Equal(t, fmt.Sprintf("the animals of %+v", test.page), test.ids, ids, err)
 		testkit.Equal(t, fmt.Sprintf("the next page of %+v", test.page), [2]any{test.next != 0, test.next}, [2]any{page.More, page.Next})
+	}
+}
+
+// Half of the animals do not change while others are added, corrected and removed. Each search finds all of them once.
+func searchFindsAllDuringChanges(t *testing.T, s Store) {
+	names := []string{"Kater", "Tom", "E", "Rex"}
+	pets := addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Kater"}, {Name: "Tom"}, {Name: "Rex"}}, 30))
+	isStable := func(id int64) bool { return id <= int64(len(pets)) && id%2 == 0 }
+	var want []int64
+	for _, pet := range pets {
+		if isStable(pet.ID) && pet.Name != "Tom" {
+			want = append(want, pet.ID)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer stop()
+	for writer := range 4 {
+		writers.Go(func() {
+			for i := writer; ctx.Err() == nil; i++ {
+				err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+					if _, err := r.Pets.Create(ctx, []domain.NewPet{{Name: names[i%4]}}); err != nil {
+						return err
+					}
+					changed, err := r.Pets.List(ctx, domain.PetQuery{PageRequest: domain.PageRequest{After: int64(i % len(pets)), Limit: 4}})
+					for _, pet := range changed.Items {
+						after := pet
+						after.Name = names[(i+int(pet.ID))%4]
+						switch {
+						case err != nil || isStable(pet.ID):
+						case i%3 == 0:
+							err = r.Pets.Remove(ctx, pet)
+						default:
+							err = r.Pets.Update(ctx, pet, after)
+						}
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		query := domain.PetQuery{PageRequest: domain.PageRequest{Newest: i%2 == 1}, Text: "e"}
+		found := walk(t, s, query)
+		if query.Newest {
+			slices.Reverse(found)
+		}
+		if !slices.IsSorted(found) || len(slices.Compact(slices.Clone(found))) < len(found) {
+			t.Fatalf("got the ids %v, want each once in their order", found)
+		}
+		testkit.Equal(t, "the animals that did not change", want, slices.DeleteFunc(found, func(id int64) bool { return !isStable(id) }))
 	}
 }

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"each reads one snapshot":                         eachReadsOneSnapshot,
 		"a search finds what a scan finds":                searchFindsWhatAScanFinds,
 		"a search reads a window":                         searchReadsAWindow,
+		"a search finds all during changes":               searchFindsAllDuringChanges,
 		"each stops at an error and with its context":     eachStopsAtAnErrorAndAtTheEndOfItsContext,
 	} {
 		t.Run(name, func(t *testing.T) {
