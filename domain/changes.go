@@ -66,7 +66,7 @@ func (c RecordedChange) Decode() (Change, error) {
 // was 0. Latest is the position of the latest change in the store.
 type ChangePage struct {
 	Page[RecordedChange]
-	Next, Latest int64
+	Latest int64
 }
 
 // ChangesExpired returns the ErrExpired for a position after which changes are missing: they have been removed, or the

@@ -42,10 +42,11 @@ func areDistinct[T comparable](values []T, valid func(T) bool) bool {
 	return true
 }
 
-// A Page is a part of a list. More reports whether more records follow it. If Position is not 0, the page has all changes
-// up to this position.
+// A Page is a part of a list. More reports whether more records may follow it. Then the next page begins after Next. If Position
+// is not 0, the page has all changes up to this position.
 type Page[T any] struct {
 	Items    []T
 	More     bool
+	Next     int64
 	Position int64
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // A PetStatus is the status of an animal. It is empty for an animal without a status.
@@ -87,6 +90,13 @@ func ValidName(name string, maxLen int) bool {
 		strings.IndexFunc(name, unicode.IsControl) < 0 &&
 		strings.IndexFunc(name, IsNoncharacter) < 0
 }
+
+var caseFolder = cases.Fold()
+
+// FoldName returns a name in the form in which searches compare names: in NFC, then after Unicode case folding. So neither the
+// case matters, except that of Cherokee letters, nor whether an accent is a character of its own. The store keeps this form of
+// each name.
+func FoldName(name string) string { return caseFolder.String(norm.NFC.String(name)) }
 
 // isBlank reports whether r is white space or invisible, such as U+200B. Invisible characters have the Unicode property
 // Default_Ignorable_Code_Point, which is computed here as DerivedCoreProperties.txt of Unicode defines it.
@@ -185,13 +195,16 @@ type Inventory struct{ Available, Pending, Sold, None, Position int64 }
 func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.None }
 
 // A PetQuery selects a page of the animals. If Statuses is not empty, an animal must have one of them; the empty status
-// selects animals without a status. If CategoryID is not nil, the animal must be of this category. If IDs is not nil, it
-// must have one of these ids: then the page has all selected animals, whatever After and Limit are.
+// selects animals without a status. If CategoryID is not nil, the animal must be of this category. If Text is not empty,
+// the name must contain it, whatever the case (FoldName). The store then reads a limited number of animals: a page may have
+// More although it has fewer than Limit animals. If IDs is not nil, an animal must have one of these ids: then the page has
+// all selected animals, whatever After and Limit are.
 type PetQuery struct {
 	PageRequest
 	IDs        []int64
 	Statuses   []PetStatus
 	CategoryID *int64
+	Text       string
 }
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
@@ -205,12 +218,16 @@ func (q PetQuery) Validate() error {
 	if !areDistinct(q.Statuses, PetStatus.knownOrNone) {
 		violations = append(violations, Violation{Field: "status", Rule: PetStatusesRule})
 	}
+	if q.Text != "" && !ValidPetName(q.Text) {
+		violations = append(violations, Violation{Field: "q", Rule: PetNameRule})
+	}
 	return Invalid(CodeInvalidParameter, violations...)
 }
 
-// Selects reports whether the filters Statuses and CategoryID select an animal. It ignores IDs.
+// Selects reports whether the filters Statuses, CategoryID and Text select an animal. It ignores IDs.
 func (q PetQuery) Selects(pet Pet) bool {
-	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, pet.Status)) && (q.CategoryID == nil || *q.CategoryID == pet.CategoryID)
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, pet.Status)) && (q.CategoryID == nil || *q.CategoryID == pet.CategoryID) &&
+		(q.Text == "" || strings.Contains(FoldName(pet.Name), FoldName(q.Text)))
 }
 
 // PetChanged returns the ErrPrecondition for an animal that is not as the caller expects.

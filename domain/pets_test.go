@@ -69,6 +69,28 @@ func TestPetQueryRejectsInvalidAndRepeatedIDs(t *testing.T) {
 		[]error{domain.PetQuery{IDs: []int64{0}, Statuses: []domain.PetStatus{"lost"}}.Validate()})
 }
 
+func TestNamesOfOneFormAreFolded(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"T-Rex 2": "t-rex 2", "STRAẞE": "strasse", "Straße": "strasse", "ΣΊΣΥΦΟΣ": "σίσυφοσ", "Iı": "iı", "İ": "i\u0307",
+		"E\u0301": "é", "\u212a": "k", "q\u0307\u0323": "q\u0323\u0307", "50% \\_": "50% \\_", "🐶": "🐶",
+	} {
+		testkit.Equal(t, "the form of "+name, want, domain.FoldName(name))
+		if query := (domain.PetQuery{Text: want}); !query.Selects(domain.Pet{Name: "x" + name}) || query.Selects(domain.Pet{Name: "x"}) {
+			t.Errorf("%q does not select exactly the names that contain it", want)
+		}
+	}
+}
+
+func TestPetQueryRejectsATextThatIsNoName(t *testing.T) {
+	t.Parallel()
+	query := func(text string) error {
+		return domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}, Text: text}.Validate()
+	}
+	checkRule(t, domain.CodeInvalidParameter, "q "+domain.PetNameRule,
+		[]error{query(""), query("%"), query(strings.Repeat("ü", 200))}, []error{query(" "), query("a\x00"), query(strings.Repeat("a", 201))})
+}
+
 func TestManyNewPetsAreCheckedWithTheirIndexes(t *testing.T) {
 	t.Parallel()
 	pets := func(n int) error { return domain.ValidateNewPets(slices.Repeat([]domain.NewPet{{Name: "a"}}, n)) }

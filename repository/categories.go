@@ -40,7 +40,7 @@ func (c categories) List(ctx context.Context, q domain.CategoryQuery) (page doma
 		page.Items = append(page.Items, category)
 	}
 	if page.More = len(page.Items) > q.Limit; page.More {
-		page.Items = page.Items[:q.Limit]
+		page.Items, page.Next = page.Items[:q.Limit], page.Items[q.Limit-1].ID
 	}
 	return page, err
 }

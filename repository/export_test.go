@@ -27,6 +27,15 @@ func (s *Store) TryAcquireReadSlots(n int64) bool { return s.slots().TryAcquire(
 // ReleaseReadSlots releases n of the connections that read.
 func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
 
+// AcquireSearch makes searches wait until release is called.
+func (s *Store) AcquireSearch() (release func()) {
+	_ = s.reads.readers.search.Acquire(context.Background(), 1) // cannot fail
+	return func() { s.reads.readers.search.Release(1) }
+}
+
+// ReadWaits returns how many reads have waited.
+func (s *Store) ReadWaits() int64 { return s.reads.readers.waits.Load() }
+
 // ExecIn runs a statement in the transaction of r, which does not know that it has written something.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 	_, err := r.Pets.(pets).tx.tx.ExecContext(ctx, statement)
@@ -54,6 +63,3 @@ func (s *Store) KeyAge(hash apikey.Hash) time.Duration {
 
 // WaitingLookups returns the number of look-ups of keys that have not ended.
 func (s *Store) WaitingLookups() int { return s.keys.lookups.Waiting() }
-
-// ReadWaits returns how many reads have waited for a connection.
-func (s *Store) ReadWaits() int64 { return s.keys.readers.waits.Load() }

@@ -25,6 +25,7 @@ type row[T any] interface {
 	record() (T, error)
 }
 
+// A petModel is what is read of an animal. Searches compare the column name_key, domain.FoldName of the name, which is only written.
 type petModel struct {
 	ID         int64
 	Name       string

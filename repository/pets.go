@@ -21,7 +21,12 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 	if q.IDs != nil {
 		return p.pageByID(ctx, q.IDs, q.Newest, q.Selects)
 	}
-	return p.page(ctx, filterOf("category_id", q.CategoryID, q.Statuses, append(domain.PetStatuses(), "")), q.PageRequest)
+	f := filterOf("category_id", q.CategoryID, q.Statuses, append(domain.PetStatuses(), ""))
+	if q.Text != "" {
+		f.text = domain.FoldName(q.Text)
+		return p.search(ctx, f, q.PageRequest)
+	}
+	return p.page(ctx, f, q.PageRequest)
 }
 
 func (p pets) Inventory(ctx context.Context, categoryID *int64) (inventory domain.Inventory, err error) {
@@ -46,7 +51,7 @@ func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.
 	return p.each(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &petModel{}, "id", fn) })
 }
 
-var insertPets = newInsert("pets", "id, name, category_id, status", "")
+var insertPets = newInsert("pets", "id, name, name_key, category_id, status", "")
 
 func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
 	created, err := p.tx.withIDs(news)
@@ -77,7 +82,7 @@ func (t *transaction) insertPets(pets []domain.Pet) error {
 	t.wrote() // also if the first of several statements succeeds
 	return translate(t.db, insertPets.rows(t.tx, len(pets), func(i int, to []any) []any {
 		m := newPetModel(pets[i])
-		return append(to, m.ID, m.Name, m.CategoryID, m.Status)
+		return append(to, m.ID, m.Name, domain.FoldName(m.Name), m.CategoryID, m.Status)
 	}))
 }
 
@@ -89,8 +94,11 @@ func (t *transaction) addedPets(ctx context.Context, pets []domain.Pet) {
 }
 
 func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
-	model := newPetModel(after)
-	err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("name", "category_id", "status").Updates(&model) })
+	err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB {
+		return db.Model(&petModel{ID: after.ID}).Updates(map[string]any{
+			"name": after.Name, "name_key": domain.FoldName(after.Name), "category_id": after.CategoryID, "status": string(after.Status),
+		})
+	})
 	if err != nil {
 		return err
 	}

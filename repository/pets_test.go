@@ -69,6 +69,35 @@ func TestPagesAreFoundByTheirIndex(t *testing.T) {
 	}
 }
 
+// A search reads only the rows of its window: each index has the ids, from the first to the last of the window, behind the
+// other conditions.
+func TestSearchReadsTheRowsOfItsWindow(t *testing.T) {
+	t.Parallel()
+	spans := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	store := open(t, newEngine(t), repository.Options{TracerProvider: provider})
+	ctx, _ := provider.Tracer("test").Start(t.Context(), "request")
+	for index, query := range map[string]domain.PetQuery{
+		"INTEGER PRIMARY KEY (rowid>? AND rowid<?)":                                       {},
+		"INDEX pets_status_id (status=? AND id>? AND id<?)":                               {Statuses: []domain.PetStatus{"", domain.PetSold}},
+		"INDEX pets_category_id_status_id (category_id=? AND status=? AND id>? AND id<?)": {CategoryID: new(int64(1))},
+	} {
+		for newest, operator := range map[bool]string{false: ">", true: "<"} {
+			spans.Reset()
+			query.PageRequest, query.Text = domain.PageRequest{After: 100, Limit: 20, Newest: newest}, "rex"
+			_, err := store.Pets().List(ctx, query)
+			check(t, err)
+			for i, want := range []string{"INTEGER PRIMARY KEY (rowid" + operator + "?)", index} {
+				plan, err := store.Explain(t.Context(), spans.GetSpans()[i].Attributes[0].Value.AsString())
+				check(t, err)
+				if strings.Count(plan, "pets USING") != 1 || !strings.Contains(plan, want) {
+					t.Errorf("statement %d, newest %t: got another plan than %s:\n%s", i, newest, want, plan)
+				}
+			}
+		}
+	}
+}
+
 // One statement inserts two animals, and the next one the third, whose id another program has used.
 func TestAnimalsThatFailedAreNotAdded(t *testing.T) {
 	t.Parallel()

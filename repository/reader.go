@@ -159,8 +159,32 @@ func (r reader[T]) page(ctx context.Context, f filter, p domain.PageRequest) (pa
 		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
 		return err
 	})
-	if page.More = len(page.Items) > p.Limit; page.More {
-		page.Items = page.Items[:p.Limit]
+	return r.full(page.Items, p.Limit), err
+}
+
+// full returns the page of records, of which there may be one more than the limit.
+func (r reader[T]) full(records []T, limit int) domain.Page[T] {
+	if len(records) <= limit {
+		return domain.Page[T]{Items: records}
+	}
+	return domain.Page[T]{Items: records[:limit], More: true, Next: r.id(records[limit-1])}
+}
+
+// search returns a page of the records that match a filter with a text. It reads the rows of a window, so every page takes
+// the same time, however rare the text is.
+func (r reader[T]) search(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
+	var last int64 // 0 if the window has all rows behind p.After
+	err = r.session.search(ctx, func(db *gorm.DB) error {
+		query, args := r.windowQuery(p, r.database.SearchWindow())
+		if err := scan(db.Raw(query, args...), []any{&last}, func() error { return nil }); err != nil {
+			return err
+		}
+		query, args = r.searchQuery(f, p, last)
+		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
+		return err
+	})
+	if page = r.full(page.Items, p.Limit); last != 0 && !page.More {
+		page.More, page.Next = true, last
 	}
 	return page, err
 }

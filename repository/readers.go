@@ -21,9 +21,10 @@ type readers struct {
 	slots    *semaphore.Weighted // one for each connection
 	each     *semaphore.Weighted // for the connection of each
 	usable   func() error        // an error that each read returns
+	search   *semaphore.Weighted // for one search at a time
 	report   func(error) error   // called with the error of each read
 
-	waits  atomic.Int64 // how many reads have waited for a connection
+	waits  atomic.Int64 // how many reads have waited for a connection, or for a search
 	waited atomic.Int64 // how long they have waited together, in nanoseconds
 }
 
@@ -31,6 +32,7 @@ func newReaders(database engine.Database, size int, timeout time.Duration, usabl
 	return &readers{
 		database: database, timeout: timeout, usable: usable, report: report,
 		slots: semaphore.NewWeighted(int64(size)), each: semaphore.NewWeighted(1),
+		search: semaphore.NewWeighted(1),
 	}
 }
 
@@ -50,7 +52,16 @@ func (r *readers) run(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error)
 	return fn(db.WithContext(ctx))
 }
 
-// acquire waits for a connection, at most for the timeout.
+// readSearch is read for a search. Searches wait for each other, so that other reads do not wait for many of them.
+func (r *readers) readSearch(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
+	if err := r.acquire(ctx, r.search); err != nil {
+		return r.report(domain.Unavailable(err))
+	}
+	defer r.search.Release(1)
+	return r.read(ctx, db, fn)
+}
+
+// acquire waits for a connection or for a search, at most for the timeout.
 func (r *readers) acquire(ctx context.Context, slots *semaphore.Weighted) error {
 	if err := cmp.Or(ctx.Err(), r.usable()); err != nil || slots.TryAcquire(1) {
 		return err

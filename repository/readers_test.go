@@ -15,11 +15,17 @@ import (
 	"example.com/petstore/repository"
 )
 
+var onePerPage = domain.PageRequest{Limit: 1}
+
 // calls has reads of pets, orders and keys, and InTx and Ping, by name.
 var calls = map[string]func(context.Context, *repository.Store) error{
 	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
 	"pets.List": func(ctx context.Context, s *repository.Store) error {
-		_, err := s.Pets().List(ctx, domain.PetQuery{})
+		_, err := s.Pets().List(ctx, domain.PetQuery{PageRequest: onePerPage})
+		return err
+	},
+	"pets.List of a search": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Pets().List(ctx, domain.PetQuery{PageRequest: onePerPage, Text: "rex"})
 		return err
 	},
 	"pets.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Count(ctx, ""); return err },
@@ -28,7 +34,7 @@ var calls = map[string]func(context.Context, *repository.Store) error{
 	},
 	"orders.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Get(ctx, 1); return err },
 	"orders.List": func(ctx context.Context, s *repository.Store) error {
-		_, err := s.Orders().List(ctx, domain.OrderQuery{})
+		_, err := s.Orders().List(ctx, domain.OrderQuery{PageRequest: onePerPage})
 		return err
 	},
 	"orders.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Count(ctx, ""); return err },
@@ -151,4 +157,20 @@ func TestSlowEachDelaysNoOtherRead(t *testing.T) {
 	}))
 	testkit.WantError(t, "the second Each", second, domain.ErrUnavailable, context.DeadlineExceeded)
 	check(t, each(func() {}))
+}
+
+// A search takes longer than other reads, so that several at a time could use all connections.
+func TestSearchWaitsForAnotherWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	store := open(t, newEngine(t), repository.Options{})
+	release := store.AcquireSearch()
+	result := make(chan error, 1)
+	go func() { result <- calls["pets.List of a search"](t.Context(), store) }()
+	testkit.WaitUntil(t, "the search waits", func() bool { return store.ReadWaits() == 1 })
+	if !store.TryAcquireReadSlots(maxOpenConns) {
+		t.Fatal("the search that waits has a connection")
+	}
+	store.ReleaseReadSlots(maxOpenConns)
+	release()
+	check(t, <-result)
 }

@@ -29,6 +29,14 @@ func (s session) read(ctx context.Context, fn func(db *gorm.DB) error) error {
 	return s.readers.read(ctx, s.db, fn)
 }
 
+// search is read for a search.
+func (s session) search(ctx context.Context, fn func(db *gorm.DB) error) error {
+	if s.readers == nil {
+		return fn(s.db.WithContext(ctx))
+	}
+	return s.readers.readSearch(ctx, s.db, fn)
+}
+
 // A transaction is the transaction of the functions and the creations of a batch.
 type transaction struct {
 	session

@@ -12,13 +12,16 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/storetest"
 )
 
 // The contract with SQLite. Package postgres runs it with PostgreSQL.
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, newEngine(t), repository.Options{}) })
+	storetest.Run(t, func(t *testing.T) storetest.Store {
+		return open(t, enginetest.WithSearchWindow(newEngine(t), storetest.SearchWindow), repository.Options{})
+	})
 }
 
 // If a transaction fails for another reason than its function, the error is an ErrUnavailable and of no other kind.

@@ -155,7 +155,7 @@ func TestCategoryHasExactlyTheChangesUpToItsPosition(t *testing.T) {
 	pages[positionOf(t, last)] = string(last.body)
 
 	name, animals, want := "", 0, map[int64]string{begin: `[]`}
-	for page := (domain.ChangePage{Next: begin, Page: domain.Page[domain.RecordedChange]{More: true}}); page.More; {
+	for page := (domain.ChangePage{Page: domain.Page[domain.RecordedChange]{Next: begin, More: true}}); page.More; {
 		var err error
 		page, err = s.changes.List(t.Context(), domain.PageRequest{After: page.Next, Limit: 100})
 		check(t, err)

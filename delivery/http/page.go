@@ -88,7 +88,7 @@ func encodePage[T any, R record.Listed](page domain.Page[T], recordOf func(T) R,
 	}
 	var link string
 	if page.More {
-		link = "<?" + q.next(recordOf(page.Items[len(page.Items)-1]).RecordID()) + `>; rel="next"`
+		link = "<?" + q.next(page.Next) + `>; rel="next"`
 	}
 	encoded := newEncodedPage(body, link)
 	if request := q.pageRequest(); request.Newest { // a new record may get an id between the first record and After

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -124,6 +125,50 @@ func TestPagesByNewestAreFresh(t *testing.T) {
 	s.expect(t, get(chosen), ok(`[{"id":3,"name":"3","categoryId":0}]`))
 }
 
+func TestPagesOfASearchAreFresh(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	pets := slices.Repeat([]domain.NewPet{{Name: "Tom"}}, 2*searchWindow)
+	pets[searchWindow].Name = "Rex, the Straße"
+	s.createPets(t, pets...)
+	const text = "&q=X%2C+the+STRASSE"
+	// wantSearch expects a page, with a Link to the page after next. If next is 0, it is the last page.
+	wantSearch := func(query, body string, next int) {
+		t.Helper()
+		link := "-Link"
+		if next != 0 {
+			filters, _, _ := strings.Cut(query, "&after=")
+			link = fmt.Sprintf(`Link: <?limit=20%s&after=%d>; rel="next"`, filters, next)
+		}
+		s.expect(t, get("/v1/pets?limit=20"+query), ok(body).withHeader(link))
+	}
+	reads := func(want string) {
+		t.Helper()
+		testkit.Equal(t, "reads", want, s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`])
+	}
+	found := fmt.Sprintf(`[{"id":%d,"name":"Rex, the Straße","categoryId":0}]`, searchWindow+1)
+	second, last := fmt.Sprint(text, "&after=", searchWindow), fmt.Sprint(text, "&after=", 2*searchWindow)
+	for range 2 {
+		wantSearch(text, `[]`, searchWindow)
+		wantSearch(second, found, 2*searchWindow)
+		wantSearch(last, `[]`, 0)
+		wantSearch(text+"&sort=-id", found, searchWindow+1)
+	}
+	reads("4")
+	s.createPets(t, domain.NewPet{Name: "x, the Strasse"}) // belongs to the last page, and moves the window of the newest
+	wantSearch(text, `[]`, searchWindow)
+	wantSearch(second, found, 2*searchWindow)
+	reads("4")
+	added := fmt.Sprintf(`{"id":%d,"name":"x, the Strasse","categoryId":0}`, 2*searchWindow+1)
+	wantSearch(last, "["+added+"]", 0)
+	wantSearch(text+"&sort=-id", "["+added+"]", searchWindow+2)
+	s.expect(t, patched(`{"name":"X, the strasse"}`), ok(""))
+	wantSearch(text, `[{"id":1,"name":"X, the strasse","categoryId":0}]`, searchWindow)
+	s.expect(t, newRequest("DELETE", "/v1/pets/1"), wantResponse{status: 204})
+	wantSearch(text, found, searchWindow+1)
+	wantSearch(fmt.Sprintf("%s&id=1,2,%d", text, 2*searchWindow+1), "["+added+"]", 0)
+}
+
 func TestSpellingsOfAQueryAreOneCachedPage(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -131,6 +176,7 @@ func TestSpellingsOfAQueryAreOneCachedPage(t *testing.T) {
 	reads := func() string { return s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`] }
 	for _, spellings := range [][]string{
 		{"status=sold,none&sort=-id", "sort=-id&status=none,sold", "limit=20&status=none,sold&sort=-id&after=0"},
+		{"q=e%CC%81+x&limit=20", "limit=20&q=%65%CC%81%20x&after=0", "after=0&q=e\u0301+x"},
 		{"id=1,3&sort=id", "id=3,1", "id=03,01&limit=20"},
 	} {
 		for i, query := range spellings {

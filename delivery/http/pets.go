@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ type listPetsQuery struct {
 	pageQuery
 	// Return only animals with one of these statuses, `none` is an animal without one. Separate several by commas, or repeat the parameter.
 	Status []string `form:"status" validate:"omitempty,unique,dive,petfilter" enums:"available,pending,sold,none"`
+	// Return only animals whose name contains this text, whatever the case. A page with fewer than `limit` animals, or
+	// none, may have a Link: the search goes on there.
+	Q string `form:"q" validate:"omitempty,petname" minLength:"1" maxLength:"200"`
 	// Return only animals of this category.
 	CategoryID *int64 `form:"categoryId" format:"int64"`
 	// Return the animals with these ids, 1 to 100, separated as statuses are. They are one page: `limit` and `after` have no effect.
@@ -38,12 +42,15 @@ func (q listPetsQuery) pageRequest() domain.PageRequest {
 func (q listPetsQuery) next(after int64) string {
 	q.Limit = int64(q.pageRequest().Limit)
 	filters := parameter("status", q.Status...) + parameter("categoryId", optional(q.CategoryID)...) + parameter("id", q.ID...)
+	if q.Q != "" {
+		filters += "&q=" + url.QueryEscape(q.Q)
+	}
 	return q.canonical(filters, after)
 }
 
 // petQuery returns the query of the use case.
 func (q listPetsQuery) petQuery() domain.PetQuery {
-	query := domain.PetQuery{PageRequest: q.pageRequest(), CategoryID: q.CategoryID, IDs: q.ID}
+	query := domain.PetQuery{PageRequest: q.pageRequest(), CategoryID: q.CategoryID, IDs: q.ID, Text: q.Q}
 	for _, status := range q.Status {
 		query.Statuses = append(query.Statuses, domain.PetStatus(strings.TrimPrefix(status, binding.NoStatus)))
 	}

@@ -41,7 +41,10 @@ func TestUnknownParameterIsRejected(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"sort=newest":  `sort must be id or -id`,
-		"q=x&xy=x":     `"q" is not a parameter of this operation; "xy" is not`,
+		"p=x&xy=x":     `"p" is not a parameter of this operation; "xy" is not`,
+		"Q=x":          `"Q" is not a parameter of this operation: did you mean q?`,
+		"q=":           `q must not be empty`,
+		"q=%20":        `q must be 1 to 200 characters, not blank`,
 		"statuss=sold": `"statuss" is not a parameter of this operation: did you mean status?`,
 		"limti=1":      `"limti" is not a parameter of this operation: did you mean limit?`,
 		"categoryID=7": `"categoryID" is not a parameter of this operation: did you mean categoryId?`,
@@ -81,7 +84,7 @@ func TestParametersOfTheHostAreIgnored(t *testing.T) {
 // A listed record is a pet or an order of a list.
 type listed struct {
 	ID, PetID, CategoryID int64
-	Status                string
+	Status, Name          string
 }
 
 // FuzzQuery sends any query to both lists. A second implementation of the documented parameters must return
@@ -91,9 +94,9 @@ func FuzzQuery(f *testing.F) {
 	pets, orders := make([]listed, 110), make([]listed, 110)
 	for i := range pets {
 		id := int64(i + 1)
-		pets[i] = listed{ID: id, CategoryID: []int64{7, -1}[i%2], Status: []string{"", "available", "sold"}[i%3]}
+		pets[i] = listed{ID: id, CategoryID: []int64{7, -1}[i%2], Status: []string{"", "available", "sold"}[i%3], Name: []string{"Rex", "R%x, ß", "Luna_é"}[i/2%3]}
 		orders[i] = listed{ID: id, PetID: []int64{id, id, 2}[i%3], Status: []string{"placed", "delivered", "cancelled"}[i%3]}
-		s.createPets(f, domain.NewPet{Name: "Rex", CategoryID: pets[i].CategoryID, Status: domain.PetStatus(pets[i].Status)})
+		s.createPets(f, domain.NewPet{Name: pets[i].Name, CategoryID: pets[i].CategoryID, Status: domain.PetStatus(pets[i].Status)})
 		const insert = "INSERT INTO orders (id, pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)"
 		s.database.Exec(f, insert, id, orders[i].PetID, orders[i].Status, noon.UnixMilli())
 	}
@@ -109,6 +112,8 @@ func FuzzQuery(f *testing.F) {
 var querySeeds = []string{
 	"", "&", "&&", "offset=5&page=2&x&=y&sort=-id", "x=&x=", "limit=3&x=%3E%22&page=2", "Limit=0&LIMIT=x", // unknown parameters
 	"limit=1", "limit=2", "limit=20", "limit=99", "limit=100", "limit=007", "l%69mit=3", "limit=100&after=1", "limit=3&after=3", "limit=3&after=107",
+	"q=rex", "q=R%25X&limit=3", "q=%25", "q=_&sort=-id&limit=5", "q=x%2C+S&limit=1&after=7", "q=e%CC%81&categoryId=7&limit=2", "q=E&id=1,2,3", "q=", "q", "q=+", "q=%ff",
+	"q=%00", "q=%09", "q=a&q=b", "q=a,b", "q=%EF%BF%BF", "q=" + strings.Repeat("x", 201), "q=%F0%9F%90%B6", "q=r&status=sold,none&limit=2",
 	"limit=0", "limit=101", "limit=-1", "limit=-0", "limit=1000000", "limit=2147483648", "limit=4294967297", "limit=9223372036854775808",
 	"limit=99999999999999999999999", "limit=", "limit", "limit=+", "limit=+5", "limit=%2B5", "limit=5.0", "limit=5.", "limit=5e0", "limit=0x10",
 	"limit=1_0", "limit=five", "limit=%205", "limit=5%20", "limit=5,6", "limit=٥", "limit=5%00", "limit=[5]", "limit=5&limit=5", "limit=5&limit=",
@@ -176,7 +181,7 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 	limit, after := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0)
 	for name := range maps.Keys(values) {
 		known := []string{"limit", "after", "sort", "status", reference}
-		if !slices.Contains(known, name) && (name != "id" || reference != "categoryId") {
+		if !slices.Contains(known, name) && (name != "id" && name != "q" || reference != "categoryId") {
 			invalid = append(invalid, strconv.Quote(name)+" is not a parameter of this operation")
 		}
 	}
@@ -218,6 +223,13 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 		}
 		ids = list("id", isID, func(text string) string { return strings.TrimLeft(text, "0") }, strings.Compare)
 	}
+	text := values.Get("q")
+	if reference == "categoryId" && values.Has("q") {
+		filters += "&q=" + url.QueryEscape(text)
+		if len(values["q"]) > 1 || !domain.ValidPetName(text) {
+			invalid = append(invalid, "q")
+		}
+	}
 	newest := values.Get("sort") == "-id"
 	if texts := values["sort"]; len(texts) > 1 || len(texts) == 1 && !newest && texts[0] != "id" {
 		invalid = append(invalid, "sort")
@@ -237,6 +249,7 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 		return ids == nil && behind ||
 			wanted != nil && !slices.Contains(wanted, cmp.Or(r.Status, "none")) ||
 			ids != nil && !slices.Contains(ids, strconv.FormatInt(r.ID, 10)) ||
+			text != "" && !strings.Contains(domain.FoldName(r.Name), domain.FoldName(text)) ||
 			values.Has(reference) && map[string]int64{"petId": r.PetID, "categoryId": r.CategoryID}[reference] != id
 	})
 	if newest {

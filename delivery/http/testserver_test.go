@@ -93,6 +93,9 @@ func TestMain(m *testing.M) {
 
 var check = testkit.Check
 
+// searchWindow is how many animals a page of a search reads.
+const searchWindow = 200
+
 // noon is the initial time of each test clock.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
@@ -191,7 +194,7 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core, zap.WithClock(logClock{s.clock})), log
 
-	store, err := repository.Open(context.Background(), s.database.Engine(), append(o, repository.Options{})[0])
+	store, err := repository.Open(context.Background(), enginetest.WithSearchWindow(s.database.Engine(), searchWindow), append(o, repository.Options{})[0])
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
 	s.store = store

@@ -76,6 +76,24 @@ func checkOperations(handlers int) func(object) error {
 	}
 }
 
+// parameterOrder is the order of parameters in Swagger UI: first what people use most. swag sorts them by name.
+var parameterOrder = []string{"status", "q", "categoryId", "petId", "limit", "sort", "id", "after"}
+
+// orderParameters sorts the parameters of operations by parameterOrder. Others keep their order, behind these.
+func orderParameters(doc object) error {
+	rank := func(parameter any) int {
+		if i := slices.Index(parameterOrder, fmt.Sprint(parameter.(object)["name"])); i >= 0 {
+			return i
+		}
+		return len(parameterOrder)
+	}
+	for _, op := range operations(doc) {
+		parameters, _ := op["parameters"].([]any)
+		slices.SortStableFunc(parameters, func(a, b any) int { return rank(a) - rank(b) })
+	}
+	return nil
+}
+
 // addFailures adds to each error response an example of every error that its @Failure names.
 func addFailures(doc object) error {
 	for route, op := range operations(doc) {

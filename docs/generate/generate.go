@@ -34,7 +34,7 @@ func generate(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(object) error{checkOperations(handlers), addFailures, shareSchemas, shareRepeated} {
+	for _, step := range []func(object) error{checkOperations(handlers), orderParameters, addFailures, shareSchemas, shareRepeated} {
 		if err := step(doc); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/storetest"
@@ -24,7 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store {
-		store, _ := openNew(t)
+		store, err := repository.Open(t.Context(), enginetest.WithSearchWindow(postgres.New(server.NewDatabase(t)), storetest.SearchWindow), repository.Options{})
+		check(t, err)
+		t.Cleanup(func() { check(t, store.Close()) })
 		return store
 	})
 }

@@ -21,7 +21,7 @@ type copiedTable struct {
 // copiedTables are all tables with records, except changes. A row refers only to rows of tables that are earlier in the
 // list.
 var copiedTables = []copiedTable{
-	{"pets", "id, name, category_id, status", "id"},
+	{"pets", "id, name, name_key, category_id, status", "id"},
 	{"categories", "id, name, available, pending, sold, none", "id"},
 	{"orders", "id, pet_id, status, created_at, updated_at", "id"},
 	{"api_keys", "id, hash, name, last_four, scopes, lineage, created_at, expires_at, revoked_at, last_used_at", "id"},

@@ -103,6 +103,9 @@ func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got doma
 		slices.Reverse(want)
 	}
 	page := domain.Page[T]{Items: want[:min(len(want), request.Limit)], More: len(want) > request.Limit}
+	if page.More {
+		page.Next = id(want[request.Limit-1])
+	}
 	testkit.Equal(t, fmt.Sprint(request), page, got, err)
 }
 

@@ -25,7 +25,7 @@ type Store interface {
 	Ping(ctx context.Context) error
 }
 
-// Run runs the suite. open returns a new empty store.
+// Run runs the suite. open returns a new empty store, with a database whose SearchWindow is the constant.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"pets are read as created":                        petsAreReadAsCreated,
@@ -54,6 +54,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"an import is stored for its file":                importIsStoredForItsFile,
 		"each record is read once in order":               eachRecordIsReadOnceInOrder,
 		"each reads one snapshot":                         eachReadsOneSnapshot,
+		"a search finds what a scan finds":                searchFindsWhatAScanFinds,
+		"a search reads a window":                         searchReadsAWindow,
+		"a search finds all during changes":               searchFindsAllDuringChanges,
 		"each stops at an error and with its context":     eachStopsAtAnErrorAndAtTheEndOfItsContext,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,12 +100,12 @@ type field struct {
 
 // IsNearly reports whether a name is a known one in another letter case, or mistyped: one character is wrong, missing or
 // added, in a known name of 6 characters or more also two, or two characters are exchanged. More would be found in a short
-// name by chance: an animal may have an age, which is not its name.
+// name by chance: an animal may have an age, which is not its name. A name of one character is never mistyped.
 func IsNearly(name, known string) bool {
 	name, known = strings.ToLower(name), strings.ToLower(known)
 	sorted := func(s string) []rune { return slices.Sorted(slices.Values([]rune(s))) }
 	distance := levenshtein.ComputeDistance(name, known)
-	return distance <= 1+len(known)/6 || distance == 2 && slices.Equal(sorted(name), sorted(known))
+	return distance < min(2+len(known)/6, len(known)) || distance == 2 && slices.Equal(sorted(name), sorted(known))
 }
 
 // fieldCache has the results of fieldsOf by type and tag, because reflection is slow.

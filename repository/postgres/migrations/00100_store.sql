@@ -28,10 +28,11 @@ INSERT INTO store (id, position, altered, kept_after)
     VALUES (1, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + floor(random() * (1::bigint << 40))::bigint, 0, 0);
 UPDATE store SET altered = position, kept_after = position;
 
--- An animal without a status has the status ''.
+-- name_key is domain.FoldName of the name. An animal without a status has the status ''.
 CREATE TABLE pets (
     id          BIGINT PRIMARY KEY,
     name        TEXT    NOT NULL CHECK (length(name) >= 1),
+    name_key    TEXT    COLLATE "C" NOT NULL DEFAULT '',
     category_id BIGINT NOT NULL,
     status      TEXT    COLLATE "C" NOT NULL DEFAULT '' CHECK (status = '' OR status = 'available' OR status = 'pending' OR status = 'sold')
 );

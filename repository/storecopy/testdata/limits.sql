@@ -1,10 +1,10 @@
 -- Rows with values at the limits of their types and rules, for tests of Copy from SQLite.
-INSERT INTO pets (id, name, category_id, status) VALUES
-    (1, 'a', 0, ''),
-    (2, replace(hex(zeroblob(100)), '0', '🐈'), -9223372036854775808, 'available'),
-    (3, 'quote '' " \ $1 ? %s', 9223372036854775807, 'pending'),
-    (7, 'é' || char(0x301) || char(0x202e), 1, 'sold'),
-    (9223372036854775806, ' ', 1, 'available');
+INSERT INTO pets (id, name, name_key, category_id, status) VALUES
+    (1, 'a', '', 0, ''),
+    (2, replace(hex(zeroblob(100)), '0', '🐈'), replace(hex(zeroblob(300)), '0', 'ΐ'), -9223372036854775808, 'available'),
+    (3, 'quote '' " \ $1 ? %s', 'quote '' " \ $1 ? %s', 9223372036854775807, 'pending'),
+    (7, 'é' || char(0x301) || char(0x202e), 'é' || char(0x301) || char(0x202e), 1, 'sold'),
+    (9223372036854775806, ' ', ' ', 1, 'available');
 INSERT INTO categories (id, name, available, pending, sold, none) VALUES
     (-9223372036854775808, '', 1, 0, 0, 0),
     (0, 'Dogs', 0, 0, 0, 1),

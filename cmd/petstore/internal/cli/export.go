@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 )
 
@@ -23,6 +25,7 @@ type exportRun struct {
 	path   string
 	kind   string // pets, orders, categories or changes
 	status string
+	query  domain.PetQuery // the other filters of animals
 	format file.Format
 
 	bom       bool
@@ -57,6 +60,7 @@ LibreOffice and Excel round numbers of more than 15 digits.
 A file gets its name when it is complete; until then it is FILE.NUMBER.partial, which is left
 if the process is killed. A file that exists is not overwritten.`,
 		Example: `  petstore export pets.csv
+  petstore export rex.csv --q rex --category 7 --status available
   petstore export --type orders --status placed orders.ndjson
   petstore export --type categories categories.csv
   petstore export --type changes changes.ndjson
@@ -77,6 +81,15 @@ if the process is killed. A file that exists is not overwritten.`,
 	cmd.Flags().Func("type", "write the `TYPE` of records, pets, orders, categories or changes (default pets)",
 		oneOf(&run.kind, "pets", "orders", "categories", "changes"))
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
+	cmd.Flags().StringVar(&run.query.Text, "q", "", "write only the animals whose name contains `TEXT`, whatever the case")
+	cmd.Flags().Func("category", "write only the animals of the category `ID`", func(text string) error {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return errors.New("must be a 64-bit integer")
+		}
+		run.query.CategoryID = &id
+		return nil
+	})
 	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)",
 		oneOf(&run.format, "ndjson", "csv"))
 	cmd.Flags().BoolVar(&run.bom, "bom", false, "begin CSV with a byte order mark, so that Excel reads UTF-8")
@@ -101,6 +114,14 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 	}
 	if cmd.Flags().Changed("status") && !known {
 		return fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule)
+	}
+	for _, filter := range []string{"q", "category"} {
+		if r.kind != "pets" && cmd.Flags().Changed(filter) {
+			return fmt.Errorf("--%s is for animals: leave it out, or leave out --type %s", filter, r.kind)
+		}
+	}
+	if cmd.Flags().Changed("q") && !domain.ValidPetName(r.query.Text) {
+		return fmt.Errorf("invalid argument %q for \"--q\" flag: %s", r.query.Text, domain.PetNameRule)
 	}
 	if r.path == stdio {
 		r.format = cmp.Or(r.format, file.NDJSON)
@@ -160,7 +181,8 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 	case "changes":
 		return writeAll(ctx, withoutStatus[domain.RecordedChange]{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
 	}
-	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
+	pets := selectedPets{store.Pets(), r.query}
+	return writeAll(ctx, pets, domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
 }
 
 // A recordReader counts and reads the records with a given status. An empty status selects all records.
@@ -183,6 +205,21 @@ func (r withoutStatus[T]) Count(ctx context.Context, _ string) (int64, error) {
 
 func (r withoutStatus[T]) Each(ctx context.Context, _ string, fn func(T) error) error {
 	return r.records.Each(ctx, fn)
+}
+
+// A selectedPets reads the animals that a query selects. Count counts those that are read.
+type selectedPets struct {
+	port.PetReader
+	query domain.PetQuery
+}
+
+func (p selectedPets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
+	return p.PetReader.Each(ctx, status, func(pet domain.Pet) error {
+		if !p.query.Selects(pet) {
+			return nil
+		}
+		return fn(pet)
+	})
 }
 
 // writeAll writes the records with a status, reports the progress on stderr, and returns the number of records.

@@ -39,10 +39,11 @@ CREATE TABLE store_file (
 
 INSERT INTO store_file (generation) VALUES (0);
 
--- An animal without a status has the status ''.
+-- name_key is domain.FoldName of the name. An animal without a status has the status ''.
 CREATE TABLE pets (
     id          INTEGER PRIMARY KEY,
     name        TEXT    NOT NULL CHECK (length(name) >= 1),
+    name_key    TEXT    NOT NULL DEFAULT '',
     category_id INTEGER NOT NULL,
     status      TEXT    NOT NULL DEFAULT '' CHECK (status = '' OR status = 'available' OR status = 'pending' OR status = 'sold')
 ) STRICT;

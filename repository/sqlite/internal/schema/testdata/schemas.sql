@@ -52,6 +52,7 @@ CREATE INDEX orders_status_id ON orders (status, id);
 CREATE TABLE pets (
     id          INTEGER PRIMARY KEY,
     name        TEXT    NOT NULL CHECK (length(name) >= 1),
+    name_key    TEXT    NOT NULL DEFAULT '',
     category_id INTEGER NOT NULL,
     status      TEXT    NOT NULL DEFAULT '' CHECK (status = '' OR status = 'available' OR status = 'pending' OR status = 'sold')
 ) STRICT;
