@@ -1,10 +1,10 @@
 package repository
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -26,7 +26,7 @@ type Difference struct {
 func (d Difference) Repairable() bool { return d.repair != nil }
 
 // comparisons compare parts of a store, in the order in which Repair corrects them.
-var comparisons = []func(*gorm.DB) ([]Difference, error){compareChanges, compareIDs, compareCounts, compareOrders}
+var comparisons = []func(*gorm.DB) ([]Difference, error){compareChanges, compareIDs, compareNames, compareCounts, compareOrders}
 
 // Check checks the database for damage, and then compares the parts of the store with each other, in one snapshot. If the
 // database is damaged, it does not compare them. omitted says what could not be checked, and why; it is empty otherwise.
@@ -67,11 +67,14 @@ func (s *Store) Repair(ctx context.Context) (found []Difference, err error) {
 		t.wrote()
 		t.Altered = max(t.Altered, t.Position) + 1 // so that no page in memory is used again
 		for _, difference := range found {
-			if difference.Repairable() {
-				err = cmp.Or(err, difference.repair(ctx, t))
+			if !difference.Repairable() {
+				continue
+			}
+			if err := difference.repair(ctx, t); err != nil {
+				return err
 			}
 		}
-		return err
+		return nil
 	}))
 }
 
@@ -139,6 +142,44 @@ func compareIDs(db *gorm.DB) (found []Difference, err error) {
 		}
 	}
 	return found, nil
+}
+
+// compareNames compares the names of animals with the texts by which a search finds them.
+func compareNames(db *gorm.DB) (found []Difference, err error) {
+	keys := map[int64]string{}
+	var id int64
+	var name, key string
+	err = scan(db.Model(&petModel{}).Select("id, name, name_key").Order("id"), []any{&id, &name, &key}, func() error {
+		if folded := domain.FoldName(name); folded != key {
+			keys[id] = folded
+		}
+		return nil
+	})
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	return []Difference{{
+		fmt.Sprintf("a search does not find these animals by their names: %s", firstOf(slices.Sorted(maps.Keys(keys)))),
+		func(ctx context.Context, t *transaction) error {
+			for id, key := range keys {
+				err := t.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: id}).Update("name_key", key) })
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}, nil
+}
+
+// firstOf returns the first ids of a list as a text, and how many more there are.
+func firstOf(ids []int64) string {
+	const most = 5
+	text := strings.Trim(fmt.Sprint(ids[:min(len(ids), most)]), "[]")
+	if len(ids) > most {
+		text += fmt.Sprintf(", and %d more", len(ids)-most)
+	}
+	return text
 }
 
 // What must be added to the numbers of animals. The id is the category.

@@ -23,8 +23,11 @@ func RunCheck(t *testing.T, service, command *repository.Store, execute func(t *
 	}{
 		{name: "nothing", statement: "UPDATE store SET position = position"},
 		{name: "an animal that was inserted", statement: "INSERT INTO pets (id, name, category_id) VALUES (9, 'Ann', 7)", want: []string{
-			"there is the animal 9, but the last id that was given out is 2",
+			"there is the animal 9, but the last id that was given out is 2", "a search does not find these animals by their names: 9",
 			"the numbers of all animals need 1 without a status more", "the numbers of the category 7 need 1 without a status more",
+		}},
+		{name: "an animal that was renamed", statement: "UPDATE pets SET name = 'Ann II' WHERE id = 9", want: []string{
+			"a search does not find these animals by their names: 9",
 		}},
 		{name: "an animal that was corrected", statement: "UPDATE pets SET status = 'sold' WHERE id = 9", want: []string{
 			"the numbers of all animals need 1 sold more, 1 without a status fewer",
