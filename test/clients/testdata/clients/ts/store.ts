@@ -1,13 +1,13 @@
 import createClient, { type Client } from "openapi-fetch";
 import type { components, operations, paths } from "./petstore.js";
 
-export type Store = Client<paths>;
+export type Store = Client<paths, "application/json">; // not text/event-stream, which has no fixed type
 export type Pet = components["schemas"]["Pet"];
 export type Change = components["schemas"]["Change"];
 
 // connect returns a client that sends the key with every request, and lists in a query with commas.
 export function connect(url: string, key: string): Store {
-  return createClient<paths>({
+  return createClient<paths, "application/json">({
     baseUrl: `${url}/v1`,
     headers: { Authorization: `Bearer ${key}` },
     querySerializer: { array: { style: "form", explode: false } },
