@@ -1,13 +1,15 @@
 .DEFAULT_GOAL := help
 .PHONY: help run build static image release test check deps nightly bench bin/bench profile vuln docs pictures lint clean
 
-# The tools of make lint, make vuln and make bench with their versions. go run builds and caches them.
+# The tools of make lint, make vuln, make bench and make release with their versions. go run builds and caches them.
 GOFUMPT     := go run mvdan.cc/gofumpt@v0.12.0
 GOLANGCI    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 OASDIFF     := go run github.com/oasdiff/oasdiff@v1.33.0
 ACTIONLINT  := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 BENCHSTAT   := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.6.0
+# Its document has a hash of the tool itself, which -trimpath makes independent of the machine.
+CYCLONEDX   := CGO_ENABLED=0 GOFLAGS=-trimpath go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 # The version and commit that petstore version prints. Without a git checkout, set them:
 # make build VERSION=v1.2.3 COMMIT=…
@@ -45,8 +47,8 @@ image: ## Build the container image petstore with podman or docker, without down
 	$(STATICBUILD) -o bin/image/petstore ./cmd/petstore
 	scripts/image '$(ENGINE)'
 
-release: ## Build the statically linked release in dist for linux/amd64 and linux/arm64: make release VERSION=v1.0.0
-	@STATICBUILD="$(STATICBUILD)" scripts/release '$(VERSION)'
+release: ## Build the statically linked release in dist, with an SBOM, for linux/amd64 and linux/arm64: make release VERSION=v1.0.0
+	@STATICBUILD="$(STATICBUILD)" CYCLONEDX="$(CYCLONEDX)" scripts/release '$(VERSION)'
 
 test: ## Run the Go tests; those of PostgreSQL where it is installed
 	go test ./...

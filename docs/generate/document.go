@@ -177,6 +177,9 @@ func shareSchemas(doc object) error {
 // enumOrItems returns the values of an enum, or the schema of the items of an array, as a text. For any other
 // schema it returns "".
 func enumOrItems(schema object) string {
+	if schema["nullable"] == true { // its enum has null, too
+		return ""
+	}
 	for _, member := range []string{"enum", "items"} {
 		if schema[member] != nil {
 			return fmt.Sprint(schema[member])

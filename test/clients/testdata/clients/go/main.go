@@ -5,11 +5,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -31,6 +35,8 @@ func main() {
 	listOrders(ctx, api, pets)
 	correctPets(ctx, api, pets)
 	callWithoutValidKey(ctx, url)
+	addWhileUnavailable(ctx)
+	follow5Changes(ctx, api, kept.position)
 	for _, position := range []int64{kept.position, 1} { // the changes after 1 are not kept
 		kept.position = position
 		must(0, kept.update(ctx, api))
@@ -197,4 +203,44 @@ func names(pets []petstore.Pet) (names string) {
 		names += pet.Name + " "
 	}
 	return names
+}
+
+// addWhileUnavailable adds an animal to a service that is not available for the first request.
+func addWhileUnavailable(ctx context.Context) {
+	var keys []string
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"code":"unavailable","message":"try again","status":503}`)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"id":7,"name":"Rex","categoryId":1}`)
+	}))
+	defer service.Close()
+	want(must(addPet(ctx, must(connect(service.URL, "")), "rex", petstore.NewPet{Name: "Rex", CategoryId: 1})).Id, 7)
+	want(strings.Join(keys, " "), "rex rex")
+}
+
+// follow5Changes follows the first five changes after a position, and begins again after the third.
+func follow5Changes(ctx context.Context, api *petstore.ClientWithResponses, position int64) {
+	var followed []petstore.Change
+	enough := errors.New("enough")
+	for _, stop := range []int{3, 5} {
+		var err error
+		position, err = followChanges(ctx, api, position, func(change petstore.Change) error {
+			if len(followed) == stop {
+				return enough
+			}
+			followed = append(followed, change)
+			return nil
+		})
+		want(errors.Is(err, enough), true)
+		want(position, followed[stop-1].Seq)
+	}
+	page := wantStatus(api.ListChangesWithResponse(ctx, &petstore.ListChangesParams{After: new(followed[0].Seq - 1), Limit: new(5)}))(http.StatusOK)
+	want(string(must(json.Marshal(followed))), string(must(json.Marshal(*page.JSON200))))
+	_, err := followChanges(ctx, api, 1, nil)
+	wantCode(err, "changes_expired")
 }

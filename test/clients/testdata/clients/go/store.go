@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -20,17 +23,21 @@ func connect(url, key string) (*petstore.ClientWithResponses, error) {
 	return petstore.NewClientWithResponses(url+"/v1", petstore.WithRequestEditorFn(authorize))
 }
 
-// addPet adds an animal. It may be called again after any error: calls with the same
-// idempotencyKey add one animal.
+// addPet adds an animal. While the service is not available, it repeats the request until ctx ends: requests with the same
+// idempotencyKey add one animal. So addPet may also be called again after any error.
 func addPet(ctx context.Context, api *petstore.ClientWithResponses, idempotencyKey string, pet petstore.NewPet) (*petstore.Pet, error) {
-	response, err := api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: &idempotencyKey}, pet)
-	if err != nil {
-		return nil, err
+	for {
+		response, err := api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: &idempotencyKey}, pet)
+		switch {
+		case err != nil:
+			return nil, err
+		case response.JSON201 != nil:
+			return response.JSON201, nil
+		case response.JSON503 == nil:
+			return nil, errorOf(response.Body)
+		}
+		time.Sleep(time.Second)
 	}
-	if response.JSON201 == nil {
-		return nil, errorOf(response.Body)
-	}
-	return response.JSON201, nil
 }
 
 // correctPet corrects an animal with the patch that change returns for it. If the animal was changed meanwhile, it
@@ -167,4 +174,39 @@ func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) erro
 	}
 	c.position = *first.Headers200.ChangesPosition
 	return nil
+}
+
+// followChanges calls fn with each change after a position as soon as it is made, until the stream ends or fn returns an
+// error. It returns the position of the last change that fn has handled: follow the changes after it again.
+func followChanges(
+	ctx context.Context, api *petstore.ClientWithResponses, after int64, fn func(petstore.Change) error,
+) (position int64, err error) {
+	response, err := api.ListChanges(ctx, &petstore.ListChangesParams{After: &after}, func(_ context.Context, request *http.Request) error {
+		request.Header.Set("Accept", "text/event-stream")
+		return nil
+	})
+	if err != nil {
+		return after, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		body, err := io.ReadAll(response.Body)
+		return after, cmp.Or(err, errorOf(body))
+	}
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var change petstore.Change
+		if err := json.Unmarshal([]byte(data), &change); err != nil {
+			return after, err
+		}
+		if err := fn(change); err != nil {
+			return after, err
+		}
+		after = change.Seq
+	}
+	return after, lines.Err()
 }

@@ -2,10 +2,14 @@
 fail at the first response that is not expected. The store must be empty."""
 
 import os
+import threading
 from datetime import datetime, timedelta, timezone
 
-from petstore import ApiException, Inventory, NewOrder, NewPet, OrderStatus, Pet, PetFilter, PetPatch, PetsApi, PetStatus, Sort, StoreApi
-from store import Copy, add_pet, all_pets, connect, correct_pet, remove_pet
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import petstore
+from petstore import ApiException, ChangesApi, Inventory, NewOrder, NewPet, OrderStatus, Pet, PetFilter, PetPatch, PetsApi, PetStatus, Sort, StoreApi
+from store import Copy, add_pet, all_pets, connect, correct_pet, follow_changes, remove_pet
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
@@ -27,6 +31,8 @@ def main() -> None:
             PetsApi(connect(key)).list_pets()
     with rejected(401, "invalid_api_key"):
         PetsApi(connect("petstore_none")).create_pet(NewPet(name="Rex", categoryId=7))
+    add_while_unavailable()
+    follow_5_changes(ChangesApi(client))
 
 
 def add_and_list(api: PetsApi) -> None:
@@ -112,6 +118,46 @@ def correct_and_count(pets: PetsApi, api: StoreApi) -> None:
     with rejected(404, "pet_not_found"):
         correct_pet(pets, tom.id, change)
     want(api.get_inventory(), Inventory(available=0, pending=0, sold=1, none=1, total=2))
+
+
+def add_while_unavailable() -> None:
+    """Add an animal to a service that is not available for the first request."""
+    keys = []
+
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            keys.append(self.headers["Idempotency-Key"])
+            unavailable = len(keys) == 1
+            body = b'{"code":"unavailable","message":"","status":503}' if unavailable else b'{"id":7,"name":"Rex","categoryId":1}'
+            self.send_response(503 if unavailable else 201)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        api = PetsApi(petstore.ApiClient(petstore.Configuration(host=f"http://127.0.0.1:{server.server_port}")))
+        want(add_pet(api, "rex", NewPet(name="Rex", categoryId=1)).id, 7)
+        server.shutdown()
+    want(keys, ["rex", "rex"])
+
+
+def follow_5_changes(api: ChangesApi) -> None:
+    """Follow the first five changes that are kept."""
+    expected = api.list_changes(limit=5)
+    followed = []
+    for change in follow_changes(api, expected[0].seq - 1):
+        followed.append(change)
+        if len(followed) == len(expected):
+            break
+    want(followed, expected)
+    with rejected(410):
+        next(follow_changes(api, 1))
 
 
 class rejected:

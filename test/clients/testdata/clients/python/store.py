@@ -1,3 +1,4 @@
+import json
 import time
 from collections.abc import Callable, Iterator
 
@@ -10,8 +11,15 @@ def connect(key: str) -> petstore.ApiClient:
 
 
 def add_pet(api: petstore.PetsApi, idempotency_key: str, pet: petstore.NewPet) -> petstore.Pet:
-    """Add an animal. It may be called again after any error: calls with the same idempotency_key add one animal."""
-    return api.create_pet(pet, idempotency_key=idempotency_key)
+    """Add an animal. While the service is not available, repeat the request: requests with the same idempotency_key add one animal.
+    So add_pet may also be called again after any error."""
+    while True:
+        try:
+            return api.create_pet(pet, idempotency_key=idempotency_key)
+        except petstore.ApiException as error:
+            if error.status != 503:
+                raise
+        time.sleep(1)
 
 
 def correct_pet(api: petstore.PetsApi, pet_id: int, change: Callable[[petstore.Pet], petstore.PetPatch]) -> petstore.Pet:
@@ -85,3 +93,16 @@ class Copy:
             raise RuntimeError("the page is stale: try again later")
         self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
         self.position = int(position)
+
+
+def follow_changes(api: petstore.ChangesApi, after: int) -> Iterator[petstore.Change]:
+    """Yield each change after a position as soon as it is made, until the stream ends. Then follow the changes after the last one again."""
+    response = api.list_changes_without_preload_content(after=after, _headers={"Accept": "text/event-stream"})
+    try:
+        if response.status != 200:
+            raise petstore.ApiException(status=response.status, body=response.read().decode())
+        for line in response:
+            if line.startswith(b"data: "):
+                yield petstore.Change.from_dict(json.loads(line.removeprefix(b"data: ")))
+    finally:
+        response.close()

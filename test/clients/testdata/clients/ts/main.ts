@@ -1,8 +1,10 @@
 // Calls every operation with the generated client and fails at the first response that it
 // does not expect. The store must be empty.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { operations } from "./petstore.js";
-import { addPet, allPets, connect, Copy, correctPet, follow, removePet, type Pet, type Store } from "./store.js";
+import { addPet, allPets, connect, Copy, correctPet, follow, followChanges, removePet, type Change, type Pet, type Store } from "./store.js";
 
 const { URL: url = "", KEY: key = "" } = process.env;
 const api = connect(url, key);
@@ -16,6 +18,8 @@ await listOrders(api, pets[0], pets[1]);
 await correctPets(api, pets);
 await callWithoutValidKey();
 await sendUnsafeInteger(api);
+await addWhileUnavailable();
+await follow5Changes(api);
 await copy.update(api);
 assert.deepEqual([...copy.pets.values()], await allPets(api));
 
@@ -163,4 +167,29 @@ async function sendUnsafeInteger(api: Store): Promise<void> {
   assert.equal(added.data?.categoryId, 9007199254740992);
   const text = await api.GET("/pets", { params: { query: { after: added.data.id - 1 } }, parseAs: "text" });
   assert.match(text.data ?? "", /"categoryId":9007199254740993/);
+}
+
+// addWhileUnavailable adds an animal to a service that is not available for the first request.
+async function addWhileUnavailable(): Promise<void> {
+  const keys: unknown[] = [];
+  const service = createServer((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    const [status, body] = keys.length === 1 ? [503, { code: "unavailable", message: "try again", status: 503 }] : [201, { id: 7, name: "Rex", categoryId: 1 }];
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
+  const { port } = service.address() as AddressInfo;
+  assert.equal((await addPet(connect(`http://127.0.0.1:${port}`, ""), "rex", { name: "Rex", categoryId: 1 })).id, 7);
+  assert.deepEqual(keys, ["rex", "rex"]);
+  service.close();
+  service.closeAllConnections();
+}
+
+// follow5Changes follows the first five changes that are kept.
+async function follow5Changes(api: Store): Promise<void> {
+  const { data } = await api.GET("/changes", { params: { query: { limit: 5 } } });
+  const followed: Change[] = [];
+  for await (const change of followChanges(api, data![0]!.seq - 1)) if (followed.push(change) === 5) break;
+  assert.deepEqual(followed, data);
+  await assert.rejects(followChanges(api, 1).next(), /changes_expired/);
 }

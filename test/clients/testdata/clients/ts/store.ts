@@ -1,24 +1,28 @@
 import createClient, { type Client } from "openapi-fetch";
 import type { components, operations, paths } from "./petstore.js";
 
-export type Store = Client<paths>;
+export type Store = Client<paths, "application/json">; // not text/event-stream, which has no fixed type
 export type Pet = components["schemas"]["Pet"];
+export type Change = components["schemas"]["Change"];
 
 // connect returns a client that sends the key with every request, and lists in a query with commas.
 export function connect(url: string, key: string): Store {
-  return createClient<paths>({
+  return createClient<paths, "application/json">({
     baseUrl: `${url}/v1`,
     headers: { Authorization: `Bearer ${key}` },
     querySerializer: { array: { style: "form", explode: false } },
   });
 }
 
-// addPet adds an animal. It may be called again after any error: calls with the same
-// idempotencyKey add one animal.
+// addPet adds an animal. While the service is not available, it repeats the request: requests with the same idempotencyKey
+// add one animal. So addPet may also be called again after any error.
 export async function addPet(api: Store, idempotencyKey: string, pet: components["schemas"]["NewPet"]): Promise<Pet> {
-  const { data, error } = await api.POST("/pets", { params: { header: { "Idempotency-Key": idempotencyKey } }, body: pet });
-  if (error) throw new Error(`${error.code}: ${error.message}`);
-  return data;
+  for (;;) {
+    const { data, error } = await api.POST("/pets", { params: { header: { "Idempotency-Key": idempotencyKey } }, body: pet });
+    if (data) return data;
+    if (error.code !== "unavailable") throw new Error(`${error.code}: ${error.message}`);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
 }
 
 // correctPet corrects an animal with the patch that change returns for it. If the animal was changed meanwhile, it
@@ -93,5 +97,24 @@ export class Copy {
     if (position === null) throw new Error("the page is stale: try again later");
     this.pets = new Map((await allPets(api, { limit: 100 })).map((pet) => [pet.id, pet]));
     this.position = Number(position);
+  }
+}
+
+// followChanges yields each change after a position as soon as it is made, until the stream ends. Then follow the changes
+// after the last one again.
+export async function* followChanges(api: Store, after: number): AsyncGenerator<Change> {
+  const { data, error } = await api.GET("/changes", { params: { query: { after } }, headers: { Accept: "text/event-stream" }, parseAs: "stream" });
+  if (error) throw new Error(`${error.code}: ${error.message}`);
+  const reader = data!.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let text = ""; ; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (text + value).split("\n");
+      text = lines.pop()!; // an incomplete line
+      for (const line of lines) if (line.startsWith("data: ")) yield JSON.parse(line.slice("data: ".length));
+    }
+  } finally {
+    await reader.cancel();
   }
 }
