@@ -30,7 +30,8 @@ func TestNameOfACategoryFollowsTheRules(t *testing.T) {
 		after := must[int64](t)(s.changes.Latest(t.Context()))
 		testkit.Equal(t, "whether it is a change", changed, after == before+1)
 	}
-	changed := must[int64](t)(categories.PutAll(t.Context(), []domain.Category{{ID: 6}, {ID: 7, Name: "dogs"}, {ID: 8, Name: "Cats"}, {ID: 9, Name: "Fish"}}))
+	all := []domain.Category{{ID: 6}, {ID: 7, Name: "dogs"}, {ID: 8, Name: "Cats"}, {ID: 9, Name: "Fish"}}
+	changed := must[int64](t)(categories.PutAll(t.Context(), all))
 	testkit.Equal(t, "the names that changed", int64(2), changed)
 	changed = must[int64](t)(categories.PutAll(t.Context(), []domain.Category{{ID: 8}, {ID: 9, Name: "Fishes"}}))
 	testkit.Equal(t, "the names that changed", int64(2), changed)

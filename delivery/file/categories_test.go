@@ -36,8 +36,12 @@ func TestReaderReturnsCategoriesOrTheirErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"id,name\n7,Dogs\n-9,\n 0 , Cats \n":       {`2 7 "Dogs"`, `3 -9 ""`, `4 0 " Cats "`},
-		"Zoo;\n\nArt;NAME ; ID\nx;'=1;7\n":         {"report: skipped the lines above the header, which is line 3", `report: ignored other columns: "Art"`, `4 7 "=1"`},
-		"id,name\nx,Dogs\n,Dogs\n7, \n":            {"2: id must be a 64-bit integer in digits, after a minus sign if it is below 0", "3: id is required", "4: name " + domain.PetNameRule},
+		"Zoo;\n\nArt;NAME ; ID\nx;'=1;7\n":         {
+			"report: skipped the lines above the header, which is line 3", `report: ignored other columns: "Art"`, `4 7 "=1"`,
+		},
+		"id,name\nx,Dogs\n,Dogs\n7, \n":            {
+			"2: id must be a 64-bit integer in digits, after a minus sign if it is below 0", "3: id is required", "4: name " + domain.PetNameRule,
+		},
 		"name,categoryId\nDogs,7\n":                {`error: line 1: the header has no column id, but "categoryId": if one is id, add --column id=TITLE`},
 		"id,Name,state\n7,Dogs,x\n":                {`report: ignored other columns: "state"`, `2 7 "Dogs"`},
 		"":                                         {"error: the file is empty: its first line must be a header such as id,name"},
@@ -53,7 +57,8 @@ func TestReaderReturnsCategoriesOrTheirErrors(t *testing.T) {
 	} {
 		testkit.Equal(t, text, want, readCategories(text, file.NDJSON, file.Options{}))
 	}
-	testkit.Equal(t, "another title", []string{`2 7 "Hunde"`}, readCategories("Nr,name\n7,Hunde\n", file.CSV, file.Options{Titles: map[string]string{"id": "Nr"}}))
+	titles := file.Options{Titles: map[string]string{"id": "Nr"}}
+	testkit.Equal(t, "another title", []string{`2 7 "Hunde"`}, readCategories("Nr,name\n7,Hunde\n", file.CSV, titles))
 }
 
 func TestCategoriesAreReadAsWritten(t *testing.T) {

@@ -194,7 +194,8 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core, zap.WithClock(logClock{s.clock})), log
 
-	store, err := repository.Open(context.Background(), enginetest.WithSearchWindow(s.database.Engine(), searchWindow), append(o, repository.Options{})[0])
+	engine := enginetest.WithSearchWindow(s.database.Engine(), searchWindow)
+	store, err := repository.Open(context.Background(), engine, append(o, repository.Options{})[0])
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
 	s.store = store

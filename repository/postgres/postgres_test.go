@@ -25,7 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store {
-		store, err := repository.Open(t.Context(), enginetest.WithSearchWindow(postgres.New(server.NewDatabase(t)), storetest.SearchWindow), repository.Options{})
+		engine := enginetest.WithSearchWindow(postgres.New(server.NewDatabase(t)), storetest.SearchWindow)
+		store, err := repository.Open(t.Context(), engine, repository.Options{})
 		check(t, err)
 		t.Cleanup(func() { check(t, store.Close()) })
 		return store

@@ -39,7 +39,8 @@ func fold(name string) string {
 var searchedNames = []string{
 	"Rex", "REX", "T-rex 2", "r_x", "r%x", `r\x`, "!", "R!x", "%", "_", `\`, "%%", "'",
 	"Straße", "STRASSE", "STRAẞE", "ss", "I", "ı", "İ", "i\u0307", "Iırmak", "Σίσυφος",
-	"ΣΊΣΥΦΟΣ", "ς", "ΐ", "ᾳ", "ᾼ", "ΑΙ", "é", "e\u0301", "E\u0301", "e", "\u0301a", "q\u0323\u0307", "q\u0307\u0323", "ŉ", "ʼN", "eﬃ", "FFI", "K", "\u212a",
+	"ΣΊΣΥΦΟΣ", "ς", "ΐ", "ᾳ", "ᾼ", "ΑΙ", "é", "e\u0301", "E\u0301", "e", "\u0301a",
+	"q\u0323\u0307", "q\u0307\u0323", "ŉ", "ʼN", "eﬃ", "FFI", "K", "\u212a",
 	"Å", "\u212b", "🐶", "x🐶y", "👩‍👩‍👧", "犬", "ǆ", "ǅ", "�",
 	strings.Repeat("x", 200), strings.Repeat("🐶", 200), strings.Repeat("ΐ", 200), strings.Repeat("ß", 100),
 	strings.Repeat("S", 200),

@@ -188,7 +188,8 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 // WriteGeneration begins a generation after the generation previous, or after none if previous is zero.
 func WriteGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
 	current := rand.Int64() //nolint:gosec // no secret
-	_, err := db.ExecContext(ctx, "UPDATE store SET generation = ?, previous_generation = ?; UPDATE store_file SET generation = ?", current, previous, current)
+	const update = "UPDATE store SET generation = ?, previous_generation = ?; UPDATE store_file SET generation = ?"
+	_, err := db.ExecContext(ctx, update, current, previous, current)
 	return err
 }
 
