@@ -81,7 +81,7 @@ vuln: ## Look for known vulnerabilities in the code that is used, in the databas
 	$(GOVULNCHECK) $(if $(VULNDB),-db $(VULNDB)) ./...
 
 docs: ## Generate docs/openapi.json from the annotations of the handlers, and docs/cli.md from the commands
-	go run ./docs/generate
+	go -C docs/generate run .
 	go test ./cmd/petstore/internal/cli -run TestCommandPage -update
 
 pictures: ## Draw docs/pictures with graphviz and gnuplot
@@ -89,10 +89,10 @@ pictures: ## Draw docs/pictures with graphviz and gnuplot
 	for source in docs/pictures/*.dot; do dot -Tsvg -o "$${source%.dot}.svg" "$$source" || exit 1; done
 	gnuplot docs/pictures/benchmarks.gnuplot
 
-# All three modules: that of the product, cmd/bench and test.
+# All four modules: that of the product, cmd/bench, docs/generate and test.
 lint: ## Check formatting, lint rules, go.mod and the workflows, and that the API does not break clients of docs/contract.yaml
 	@unformatted="$$($(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "run gofumpt -w on these files:"; echo "$$unformatted"; exit 1; }
-	for module in . cmd/bench test; do (cd $$module && go vet ./... && go mod tidy -diff && $(GOLANGCI) run) || exit 1; done
+	for module in . cmd/bench docs/generate test; do (cd $$module && go vet ./... && go mod tidy -diff && $(GOLANGCI) run) || exit 1; done
 	for module in . test; do (cd $$module && GOOS=darwin go vet ./...) || exit 1; done
 	GOOS=windows CGO_ENABLED=0 go build -o /dev/null ./cmd/petstore
 	$(ACTIONLINT)

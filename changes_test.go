@@ -11,7 +11,7 @@ import (
 
 	"example.com/petstore"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"

@@ -12,8 +12,8 @@ import (
 
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/enginetest"
 )
 
 func TestKeyUsesAreStoredOnClose(t *testing.T) {

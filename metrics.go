@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/usecase"
 )
 

@@ -24,8 +24,8 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/usecase"
 )
 

@@ -21,8 +21,8 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 

@@ -1,5 +1,5 @@
 // Package config reads and validates the settings of the service. The sources are the defaults, a file in YAML, TOML or
-// JSON, the environment and the command line; a later source overrides an earlier one. It is not for embedders.
+// JSON, the environment and the command line; a later source overrides an earlier one.
 package config
 
 import (

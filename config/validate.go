@@ -15,8 +15,8 @@ import (
 
 	"github.com/go-playground/validator/v10"
 
-	"example.com/petstore/delivery/http/origin"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/origin"
 )
 
 var duration = reflect.TypeFor[time.Duration]()

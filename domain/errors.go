@@ -38,7 +38,7 @@ const (
 // changes its meaning or its Kind.
 type Code string
 
-// The codes of the rules. The codes of the transport are in delivery/http and delivery/internal/binding.
+// The codes of the rules. The codes of the transport are in delivery/http and internal/binding.
 const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"

@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // changes implements port.ChangeRepository.

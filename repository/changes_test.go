@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 )

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // A Difference is a contradiction in a store, such as SQL by hand leaves. Text says in one line what differs. If Repair

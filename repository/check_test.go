@@ -3,9 +3,9 @@ package repository_test
 import (
 	"testing"
 
+	"example.com/petstore/internal/test/enginetest"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestCheckFindsAndRepairsWhatDiffers(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/record"
-	"example.com/petstore/repository/engine"
 )
 
 // A collector collects what a transaction changes. Before the commit, write writes the changes, the numbers of animals

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/engine"
 )
 
 // A failingTx runs some statements, and then fails.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/record"
 )
 

@@ -1,5 +1,5 @@
 // Package repository stores the records of the service in a database. Open returns a Store, which
-// implements the ports of package domain/port. An engine, such as package repository/sqlite, connects the
+// implements the ports of package internal/port. An engine, such as package repository/sqlite, connects the
 // Store to a database.
 //
 // Each table has a model in models.go and a repository, such as pets.go, which has its statements. GORM runs them, except

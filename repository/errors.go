@@ -10,7 +10,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/batch"
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // A dialector is the dialector of an engine. GORM calls its Translate for each error.

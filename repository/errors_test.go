@@ -17,12 +17,12 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/batch"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/groupcommit"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
 )
 

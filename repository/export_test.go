@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
 )
 
 // These are for the tests of package repository_test, which import an engine.

@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // idempotency implements port.IdempotencyRepository.

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // Two processes claim keys in turn. Every third request of the second process stores nothing. Before the

@@ -6,7 +6,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // imports implements port.ImportRepository.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // An insert has the statements that insert rows into a table: element i inserts 1<<i rows. So few statements are

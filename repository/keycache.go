@@ -9,8 +9,8 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/batch"
+	"example.com/petstore/internal/port"
 )
 
 const (

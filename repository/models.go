@@ -13,7 +13,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // The models of the tables. Their fields are the columns that the migrations of each engine create. Times

@@ -12,10 +12,10 @@ import (
 	"gorm.io/gorm/logger"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/freshness"
-	"example.com/petstore/repository/groupcommit"
-	"example.com/petstore/repository/sqltrace"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/freshness"
+	"example.com/petstore/internal/groupcommit"
+	"example.com/petstore/internal/sqltrace"
 )
 
 // defaultMaxOpenConns is the default number of connections that read. With more, reads of 64 clients are

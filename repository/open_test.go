@@ -10,12 +10,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

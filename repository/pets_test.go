@@ -10,10 +10,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/enginetest"
 )
 
 // TestPagesAreFoundByTheirIndex checks the plans of pages. With ten million records, other plans take up to

@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // readers let reads wait for a connection, until their context ends. Unlike in database/sql, the read that has waited

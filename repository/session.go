@@ -7,9 +7,9 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/groupcommit"
+	"example.com/petstore/internal/port"
 )
 
 // A session runs the statements of a repository: in a transaction, or on the connections that read.

@@ -11,10 +11,10 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/freshness"
-	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/freshness"
+	"example.com/petstore/internal/groupcommit"
+	"example.com/petstore/internal/port"
 )
 
 // A Store is an open store. It is safe for concurrent use. The caller must close it.

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/batch"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/enginetest"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/repository/storetest"
 )
 
 // The contract with SQLite. Package postgres runs it with PostgreSQL.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // Categories implements the operations on the categories of animals and their names. An animal may have a category without a

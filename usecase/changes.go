@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // Changes implements the operations on the changes of animals, orders and categories.

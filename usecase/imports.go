@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // importBatchSize is the number of animals in a transaction, which takes some milliseconds. Requests of a service on the

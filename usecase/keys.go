@@ -7,7 +7,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // Keys issues, revokes and authenticates API keys.

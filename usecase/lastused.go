@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // A request is a call of an operation. A retry is an equal request.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // Orders implements the operations on orders. An order and its animal change in one transaction, and only if both still

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 func (s *testStore) add(t *testing.T, status domain.PetStatus) int64 {

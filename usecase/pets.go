@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // Pets implements the operations on the catalogue.

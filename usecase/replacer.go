@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // replaceBatchSize is how many animals a Replacer reads at once, and the maximum number that one transaction replaces.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
 )
 
 // A Seeder adds generated animals and orders to a store, for demonstrations and

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sync/errgroup"
 
-	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/internal/test/postgrestest"
 )
 
 // The client has a core of its own, so that it takes no CPU time from the server.

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
-	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
 )
 

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/internal/test/postgrestest"
 )
 
 // A server is a running program. The caller must stop it.

@@ -22,8 +22,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/repository"
 )
 

@@ -14,9 +14,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"example.com/petstore/delivery/http/origin"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/origin"
 )
 
 // Pets has the use cases of the catalogue. usecase.Pets implements it.

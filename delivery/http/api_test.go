@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/internal/binding"
 
 	"example.com/petstore/domain"
 )

@@ -19,8 +19,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/server"
 )
 
 // dial connects to the server and writes data. The server must respond before longTimeouts expire.

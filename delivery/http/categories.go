@@ -7,8 +7,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/binding"
 	"example.com/petstore/internal/record"
 )
 

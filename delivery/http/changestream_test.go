@@ -19,8 +19,8 @@ import (
 	"golang.org/x/time/rate"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"

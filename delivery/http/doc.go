@@ -9,7 +9,7 @@
 //	api.go, routes.go                  the API and its options, its routes, mounting it, the headers of the deprecated getPet
 //	middleware.go, requeststate.go     the middleware and the state of every request
 //	auth.go, ratelimit.go              authentication, rate limit
-//	body.go                            bodies, parameters, Idempotency-Key (see also delivery/internal/binding and internal/record)
+//	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
 //	pets.go, orders.go, categories.go  the operations
 //	page.go, pagecache.go, query.go    lists and single records, their cache, the queries of lists
 //	etag.go                            ETags, and the conditions that have them

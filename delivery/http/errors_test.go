@@ -19,10 +19,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/repository"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/cors"
 	"go.uber.org/zap"
 
-	"example.com/petstore/delivery/http/origin"
+	"example.com/petstore/internal/origin"
 )
 
 // Middleware returns the handlers of every request of the API, in their order: discarding the rest of a body larger than

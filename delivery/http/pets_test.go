@@ -15,9 +15,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/binding"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/record"
 )
 

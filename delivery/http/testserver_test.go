@@ -21,13 +21,13 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
 )
 

@@ -1,4 +1,4 @@
-// Package record has the JSON of animals, orders and changes, in the API and in files. It is not for embedders.
+// Package record has the JSON of animals, orders and changes, in the API and in files.
 package record
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 // If a connection had another encoding than UTF-8, PostgreSQL would take the bytes of a name for characters of

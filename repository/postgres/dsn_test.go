@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres"
-	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 // terminate closes the other connections to the database.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestCheckFindsAndRepairsWhatDiffers(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // polled is what Poll has read, and the connection on which it read it.

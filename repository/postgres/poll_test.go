@@ -7,10 +7,10 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 )
 
 // Each store stands for a process. Only the first store commits changes.

@@ -12,7 +12,7 @@ import (
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // New returns the engine for a store in a database of PostgreSQL 14 or newer. dsn is a connection string,

@@ -8,13 +8,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/test/enginetest"
+	"example.com/petstore/internal/test/postgrestest"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/postgres"
-	"example.com/petstore/repository/postgres/postgrestest"
-	"example.com/petstore/repository/storetest"
 )
 
 // server is the server of the tests that do not stop it.

@@ -12,8 +12,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/schemaversion"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/schemaversion"
 )
 
 //go:embed migrations

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
-	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
-	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 // A commit that waits for a synchronous standby is already durable on the primary server. If the wait is

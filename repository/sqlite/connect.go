@@ -12,7 +12,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/internal/sqlite/storefile"
 )
 
 // writerPragmas are the pragmas of the connection that writes. storefile.ReaderPragmas explains _mutex.

@@ -11,9 +11,9 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/folder"
-	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/folder"
+	"example.com/petstore/internal/sqlite/storefile"
 )
 
 func (*database) Failure(err error) engine.Failure { return storefile.Failure(err) }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"example.com/petstore/internal/test/sqlitetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 func TestRemedyOfFileSystemsThatSQLiteCannotUse(t *testing.T) {

@@ -5,7 +5,7 @@ package sqlite
 import (
 	"time"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // NewWithWait is New with the time that Open waits for another service.

@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 // New returns an engine whose Open returns an error that says how to get a petstore with SQLite.

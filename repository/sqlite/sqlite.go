@@ -16,9 +16,9 @@ import (
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/sqlite/internal/schema"
-	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/sqlite/schema"
+	"example.com/petstore/internal/sqlite/storefile"
 )
 
 // New returns the engine for a store in the file at path. repository.Open may create the file. The path

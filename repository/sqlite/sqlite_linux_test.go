@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/sqlitetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 func TestCloseReleasesDescriptorsOfReplacedFile(t *testing.T) {

@@ -14,12 +14,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/test/sqlitetest"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 var check = testkit.Check

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 )
 
 var errNoTransaction = errors.New("SQLite has ended the transaction")

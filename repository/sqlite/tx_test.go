@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/test/sqlitetest"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 // The commit that overwrites a failed one waits for the lock, like any other commit.

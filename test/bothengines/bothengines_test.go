@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/harness"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/test/harness"
 
 	"github.com/google/go-cmp/cmp"

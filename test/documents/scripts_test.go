@@ -58,7 +58,7 @@ func TestNightlyRunsAllPartsAndNamesThoseThatFailed(t *testing.T) {
 	if want := "failed: go test -count 1 -v -failfast -timeout 45m ./ha\n"; err == nil || stderr.String() != want {
 		t.Errorf("got %v, %q, want %q", err, &stderr, want)
 	}
-	for _, part := range []string{"govulncheck", "-fuzz", "./repository/simulation", "./linearizability", "-v -timeout 30m ./faults", "-soakplot"} {
+	for _, part := range []string{"govulncheck", "-fuzz", "./internal/simulation", "./linearizability", "-v -timeout 30m ./faults", "-soakplot"} {
 		if !strings.Contains(string(output), part) {
 			t.Errorf("%s did not run: %s", part, output)
 		}

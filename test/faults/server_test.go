@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/linearizability"

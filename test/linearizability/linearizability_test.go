@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/followers"
 	"example.com/petstore/test/harness"
 )
@@ -155,9 +155,9 @@ func TestPlantedBugsOfTheSimulationAreFound(t *testing.T) {
 	if enginetest.New(t).Driver == enginetest.Postgres {
 		t.Skip("the simulation has a database of its own: once suffices")
 	}
-	for _, patch := range patches(t, "../../repository/simulation/testdata", 20) {
+	for _, patch := range patches(t, "../../internal/simulation/testdata", 20) {
 		t.Run(filepath.Base(patch), func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestCommitPath$", "./repository/simulation")
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestCommitPath$", "./internal/simulation")
 			cmd.Dir = cloneWith(t, patch)
 			output, err := cmd.CombinedOutput()
 			if err == nil || !failed.Match(output) {
@@ -185,7 +185,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 // TestPlantedBugsApply finds patches that no longer apply after a change of the code.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range append(patches(t, "testdata", 19), patches(t, "../../repository/simulation/testdata", 20)...) {
+	for _, patch := range append(patches(t, "testdata", 19), patches(t, "../../internal/simulation/testdata", 20)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
 }

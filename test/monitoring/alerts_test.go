@@ -18,8 +18,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/config"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
 )
 

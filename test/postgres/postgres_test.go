@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/test/harness"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/storecopy"
+	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/storecopy"
 )
 
 func newCopy(in *invocation) *cobra.Command {

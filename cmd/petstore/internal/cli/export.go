@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/file"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/repository"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/file"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )

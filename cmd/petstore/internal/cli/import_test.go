@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/file"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"

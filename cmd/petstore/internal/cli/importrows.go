@@ -12,9 +12,9 @@ import (
 	"os"
 	"strings"
 
-	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/file"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/usecase"
 )
 

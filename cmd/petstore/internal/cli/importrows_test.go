@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/petstore/delivery/file"
+	"example.com/petstore/internal/file"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"example.com/petstore/repository/folder"
+	"example.com/petstore/internal/folder"
 )
 
 // A newFile is a file that gets its name when it is complete. Until publish, its name is path.NUMBER.partial. Only its

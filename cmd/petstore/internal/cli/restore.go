@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/internal/sqlite/backup"
 	"example.com/petstore/usecase"
 )
 

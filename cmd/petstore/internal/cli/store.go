@@ -10,8 +10,8 @@ import (
 
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/sqlite"
 )

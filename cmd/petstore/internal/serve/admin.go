@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/config"
-	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/internal/server"
 )
 
 // adminHandler returns the handler of the admin listener: metrics, profiles and the log level.

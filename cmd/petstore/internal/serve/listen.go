@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/config"
-	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/internal/server"
 )
 
 // listenPublic opens the listener for API clients, with the connection limit and the TLS certificate of the settings. If

@@ -20,9 +20,9 @@ import (
 	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/delivery/http/swagger"
 	"example.com/petstore/docs"
+	"example.com/petstore/internal/server"
 )
 
 // Options are the arguments of Run in addition to the settings.

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"go.uber.org/zap"
 
-	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/internal/server"
 )
 
 // inherited returns the listener that systemd has passed to the process, or nil if there is none (sd_listen_fds(3)).

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/test/testkit"
 )
 

@@ -15,8 +15,8 @@ import (
 	"example.com/petstore"
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 

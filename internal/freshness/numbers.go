@@ -1,0 +1,169 @@
+// Package freshness tells caches which commits there were. A cache calls Numbers.Now, and then reads the store. Before
+// it uses the entry, it calls Now again, and compares both values (domain.Numbers.Validates).
+package freshness
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/internal/batch"
+	"example.com/petstore/internal/engine"
+)
+
+// Numbers are the latest numbers of a store. They are safe for concurrent use. Close must be called.
+type Numbers struct {
+	database engine.Database
+	interval time.Duration // see engine.Database.PollInterval
+	checks   *batch.Group[struct{}]
+	checked  atomic.Pointer[time.Time] // when the last check that succeeded began, nil before the first
+	patient  bool                      // see New
+	failed   atomic.Pointer[failure]   // the last check, nil if it succeeded
+	checking atomic.Bool               // whether background has a goroutine
+	ended    sync.WaitGroup            // waits for that goroutine
+
+	mu     sync.Mutex // locked while latest is replaced
+	latest atomic.Pointer[domain.Numbers]
+}
+
+// A failure is a check that failed at a time.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// failureAge is how long after a check that failed Now does not wait for another one.
+const failureAge = 2 * time.Second
+
+// New returns the numbers of a database. timeout is how long a query for them may take. If patient is false, callers do not
+// wait for a database that hangs: after a check has failed, Now returns its error, and checks in the background.
+func New(database engine.Database, timeout time.Duration, patient bool) *Numbers {
+	n := &Numbers{database: database, interval: database.PollInterval(), patient: patient}
+	n.latest.Store(&domain.Numbers{})
+	n.checks = batch.New(batch.Options{Leave: true}, func(_ context.Context, take func() []struct{}) error {
+		take()
+		ctx, cancel := database.ReadContext(context.Background(), timeout) // not the context of the leader: others wait, too
+		defer cancel()
+		return n.check(ctx)
+	})
+	return n
+}
+
+// Close ends the use of the database. Later calls of Now that need it return an error.
+func (n *Numbers) Close() {
+	n.checks.Close()
+	n.ended.Wait()
+}
+
+// Age returns how long ago the last check that succeeded began. The numbers include all commits before it, except those
+// that Poll may miss (see engine.Database.PollInterval). Before a check has succeeded, Age returns the longest Duration.
+func (n *Numbers) Age() time.Duration {
+	last := n.checked.Load()
+	if last == nil {
+		return math.MaxInt64
+	}
+	return time.Since(*last)
+}
+
+// Now returns numbers that include all commits of this process, and all commits of other processes before the call; with a
+// PollInterval, all that are at least two intervals old. After an error, such as the end of ctx, it returns the last
+// numbers that are known.
+func (n *Numbers) Now(ctx context.Context) (domain.Numbers, error) {
+	var err error
+	if n.interval == 0 || n.Age() >= n.interval {
+		if err = n.Failed(); err != nil {
+			n.background()
+		} else {
+			err = n.checks.Do(ctx, struct{}{})
+		}
+	}
+	return *n.latest.Load(), err
+}
+
+// Failed returns the error for which callers must not wait again, or nil.
+func (n *Numbers) Failed() error {
+	if last := n.failed.Load(); !n.patient && last != nil && time.Since(last.at) < failureAge {
+		return last.err
+	}
+	return nil
+}
+
+// background checks in a goroutine, unless one does so already.
+func (n *Numbers) background() {
+	if n.checking.CompareAndSwap(false, true) {
+		n.ended.Go(func() {
+			defer n.checking.Store(false)
+			_ = n.checks.Do(context.Background(), struct{}{}) // the next call of Now returns the error
+		})
+	}
+}
+
+// check asks the database for the commits since the last check.
+func (n *Numbers) check(ctx context.Context) error {
+	start := time.Now() //nolint:forbidigo // compared with an age
+	found, others, err := n.database.Poll(ctx)
+	if err != nil {
+		n.failed.Store(&failure{err, time.Now()}) //nolint:forbidigo // compared with an age
+		return err
+	}
+	n.failed.Store(nil)
+	n.replace(func(latest *domain.Numbers) {
+		if others {
+			latest.Generation++
+		}
+		if n.interval == 0 { // after a failover to an older state, the numbers may be smaller
+			latest.Position, latest.Altered = found.Position, found.Altered
+		} else { // meanwhile a commit of this process may have ended
+			raise(latest, found)
+		}
+	})
+	n.checked.Store(&start)
+	return nil
+}
+
+// Commit calls commit, which commits a transaction of this process. The numbers are before at its begin, and after with its
+// changes. Calls must not overlap. Without a PollInterval, the next check finds the changes.
+//
+// It is not known when the changes become visible. So until commit returns, no page is used that they may alter. If commit
+// fails, they may be durable all the same: then no page is used that was read before.
+func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) error {
+	if n.interval == 0 || after.Position == before.Position && after.Altered == before.Altered {
+		return commit()
+	}
+	n.replace(func(latest *domain.Numbers) {
+		latest.Adding, latest.Altering = true, after.Altered != before.Altered
+	})
+	failed := true
+	defer func() {
+		n.replace(func(latest *domain.Numbers) {
+			latest.Adding, latest.Altering = false, false
+			if failed {
+				latest.Generation++
+				return
+			}
+			raise(latest, after) // meanwhile a check may have found the commit of another process
+		})
+		if failed {
+			n.checked.Store(nil)
+		}
+	}()
+	err := commit()
+	failed = err != nil
+	return err
+}
+
+// raise raises the numbers to those that were found, unless they are greater.
+func raise(latest *domain.Numbers, found engine.Numbers) {
+	latest.Position, latest.Altered = max(latest.Position, found.Position), max(latest.Altered, found.Altered)
+}
+
+func (n *Numbers) replace(change func(*domain.Numbers)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	latest := *n.latest.Load()
+	change(&latest)
+	n.latest.Store(&latest)
+}
