@@ -217,7 +217,7 @@ func TestOnlyOneCallerWaitsForADatabaseThatHangs(t *testing.T) {
 			defer n.Close()
 			d.hangs.Store(true)
 			wait := func() (took time.Duration, err error) {
-				start := time.Now() //nolint:forbidigo // the clock of the test
+				start := time.Now()
 				_, err = n.Now(t.Context())
 				return time.Since(start), err
 			}

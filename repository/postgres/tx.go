@@ -118,7 +118,7 @@ func (t *tx) QueryContext(_ context.Context, statement string, args ...any) (*sq
 		return nil, err
 	}
 	rows, err := t.Conn.QueryContext(t.ctx, statement, args...)
-	return rows, t.failed(err) //nolint:rowserrcheck // the caller checks it
+	return rows, t.failed(err)
 }
 
 // QueryRowContext implements gorm.ConnPool. If a queued statement fails, the row has the error that the transaction has

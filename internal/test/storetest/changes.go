@@ -126,7 +126,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 func oldChangesAreRemoved(t *testing.T, s Store) {
 	begin := latest(t, s)
 	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 3999))
-	now := time.Now() //nolint:forbidigo // the clock of the store
+	now := time.Now()
 	remove := func(from, to time.Time) bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
 			return r.Changes.RemoveOld(ctx, from, to)
