@@ -138,7 +138,8 @@ type API struct {
 	callerPrefix  string // before the name of the caller in the changes
 	callerField   string // the name of the caller in the log, and its label in the metrics
 	log           *zap.Logger
-	unavailable   *zap.Logger // writes at most one entry a minute
+	unavailable   *zap.Logger // writes at most one entry of a kind a minute
+	outages       outages
 	now           func() time.Time
 	timeout       time.Duration
 	ignored       []string // names of query parameters

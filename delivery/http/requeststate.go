@@ -92,6 +92,9 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 	if a.measured && !s.stream {
 		a.metrics.observe(route, method, status, duration)
 	}
+	if route != "" {
+		a.logRecovery(c, s, status, start.Add(duration))
+	}
 	// log.Check would read the clock again.
 	entry := a.log.Core().Check(zapcore.Entry{
 		LoggerName: a.log.Name(), Level: s.level, Time: start.Add(duration), Message: "request",

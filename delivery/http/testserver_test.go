@@ -138,13 +138,13 @@ func newTestServer(t *testing.T, options ...option) *testServer {
 	return s
 }
 
-// An option changes the options of the API of a testServer.
 // apiOptions are what a test may set of an API.
 type apiOptions struct {
 	rest.Service
 	rest.Options
 }
 
+// An option changes the options of the API of a testServer.
 type option = func(*apiOptions)
 
 func withRateLimit(requests int, window time.Duration) option {
