@@ -261,7 +261,7 @@ func ExampleOptions_validate() {
 }
 
 // validate has the rules of the shop for names.
-func validate(pet domain.NewPet) (violations []domain.Violation) {
+func validate(_ context.Context, pet domain.NewPet) (violations []domain.Violation) {
 	if first, _ := utf8.DecodeRuneInString(pet.Name); !unicode.IsUpper(first) {
 		violations = append(violations, domain.Violation{Field: "name", Rule: "must begin with a capital letter"})
 	}

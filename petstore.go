@@ -23,7 +23,6 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
-	"example.com/petstore/domain"
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
@@ -49,7 +48,7 @@ type Options struct {
 	// an animal that satisfies the rules of the API. Commands do not call it. For a violation the API sends 400, and
 	// Service.Pets returns an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it
 	// must be quick, have no effect, and not call the service.
-	Validate domain.PetRule
+	Validate usecase.PetRule
 	// Now is the clock of the service: of orders, of the expiry of API keys, of the rate limit. It is time.Now when nil. It
 	// must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own.
 	Now func() time.Time
@@ -176,7 +175,7 @@ func (o *Options) clock() func() time.Time {
 }
 
 // rules returns Validate as a list, which is empty if Validate is nil.
-func (o *Options) rules() (rules []domain.PetRule) {
+func (o *Options) rules() (rules []usecase.PetRule) {
 	if o.Validate != nil {
 		rules = append(rules, o.Validate)
 	}

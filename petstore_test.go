@@ -228,7 +228,10 @@ func TestMigrateIsAStepOfItsOwn(t *testing.T) {
 
 func TestRulesOfTheHostApplyToTheAPIAndToItsGoCode(t *testing.T) {
 	t.Parallel()
-	service := newService(t, newEngine(t), petstore.Options{Validate: func(pet domain.NewPet) (violations []domain.Violation) {
+	service := newService(t, newEngine(t), petstore.Options{Validate: func(ctx context.Context, pet domain.NewPet) (violations []domain.Violation) {
+		if pet.CategoryID == 8 && domain.CallerOf(ctx) != "key:1" {
+			violations = append(violations, domain.Violation{Field: "categoryId", Rule: "is for the caller key:1"})
+		}
 		if pet.CategoryID > 9 {
 			violations = append(violations, domain.Violation{Field: "categoryId", Rule: "must be a category of the shop, 0 to 9"})
 		}
@@ -254,8 +257,10 @@ func TestRulesOfTheHostApplyToTheAPIAndToItsGoCode(t *testing.T) {
 			t.Errorf("%s %s %s: got %d %s, want %s", test.method, test.path, test.body, response.Code, response.Body, test.want)
 		}
 	}
-	_, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex", CategoryID: 10}, domain.IdempotencyKey{})
-	testkit.WantError(t, "Create", err, domain.ErrInvalid)
-	pets, err := service.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 10}})
+	for _, category := range []int64{8, 10} {
+		_, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex", CategoryID: category}, domain.IdempotencyKey{})
+		testkit.WantError(t, "Create", err, domain.ErrInvalid)
+	}
+	pets, err := service.Pets().List(t.Context(), domain.PetQuery{})
 	testkit.Equal(t, "the animals", []domain.Pet{{ID: 1, Name: "Rex", CategoryID: 8}}, pets.Items, err)
 }

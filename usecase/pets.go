@@ -1,7 +1,9 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
+	"iter"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/port"
@@ -11,20 +13,53 @@ import (
 type Pets struct {
 	tx    port.Transactor
 	pets  port.PetReader
-	rules []domain.PetRule
+	rules []PetRule
 }
 
+// A PetRule checks a rule of a host, and returns the violations. It is called only for an animal that satisfies the rules
+// of package domain. The context is that of the request: domain.CallerOf returns its caller.
+type PetRule func(ctx context.Context, pet domain.NewPet) []domain.Violation
+
 // NewPets returns the Pets of a store. An animal that Pets adds or changes must satisfy the rules.
-func NewPets(tx port.Transactor, pets port.PetReader, rules ...domain.PetRule) *Pets {
+func NewPets(tx port.Transactor, pets port.PetReader, rules ...PetRule) *Pets {
 	return &Pets{tx, pets, rules}
 }
 
-// List returns a page of the catalogue, or an ErrInvalid (invalid_parameter).
+// rulesOf returns the rules for the animals of a request.
+func (p *Pets) rulesOf(ctx context.Context) (rules []domain.PetRule) {
+	for _, rule := range p.rules {
+		rules = append(rules, func(pet domain.NewPet) []domain.Violation { return rule(ctx, pet) })
+	}
+	return rules
+}
+
+// List returns a page of the catalogue, or an ErrInvalid (invalid_parameter). The limit is 20 when zero.
 func (p *Pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	q.Limit = cmp.Or(q.Limit, domain.DefaultLimit)
 	if err := q.Validate(); err != nil {
 		return domain.Page[domain.Pet]{}, err
 	}
 	return p.pets.List(ctx, q)
+}
+
+// All reads the pages of a query one after the other, and returns their animals. An animal that is added meanwhile may be
+// missing. An error, as of List, ends the iteration.
+func (p *Pets) All(ctx context.Context, q domain.PetQuery) iter.Seq2[domain.Pet, error] {
+	return func(yield func(domain.Pet, error) bool) {
+		for more := true; more; {
+			page, err := p.List(ctx, q)
+			if err != nil {
+				yield(domain.Pet{}, err)
+				return
+			}
+			for _, pet := range page.Items {
+				if !yield(pet, nil) {
+					return
+				}
+			}
+			more, q.After = page.More, page.Next
+		}
+	}
 }
 
 // Get returns one animal, or an ErrNotFound (pet_not_found).
@@ -35,7 +70,7 @@ func (p *Pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 // Create adds an animal. When Create returns, the animal is durable. A retry with the same idempotency key returns the
 // first result and true. Create returns an ErrInvalid (validation_failed, invalid_idempotency_key) or an ErrReused.
 func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
-	if err := pet.Validate(p.rules...); err != nil {
+	if err := pet.Validate(p.rulesOf(ctx)...); err != nil {
 		return domain.Pet{}, false, err
 	}
 	created, replayed, err := p.create(ctx, []domain.NewPet{pet}, request{"createPet", pet, key})
@@ -48,7 +83,7 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 // CreateAll is Create for 1 to 100 animals. It adds all animals in one transaction, or none, and returns them in the same
 // order. Its ErrInvalid lists the violations of all animals.
 func (p *Pets) CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) ([]domain.Pet, bool, error) {
-	if err := domain.ValidateNewPets(pets, p.rules...); err != nil {
+	if err := domain.ValidateNewPets(pets, p.rulesOf(ctx)...); err != nil {
 		return nil, false, err
 	}
 	return p.create(ctx, pets, request{"createPets", pets, key})
@@ -94,7 +129,7 @@ func (p *Pets) Update(
 		if err := checkMatches(before, matches); err != nil {
 			return err
 		}
-		if err := after.New().Validate(p.rules...); err != nil {
+		if err := after.New().Validate(p.rulesOf(ctx)...); err != nil {
 			return err
 		}
 		return replace(ctx, r, before, after)

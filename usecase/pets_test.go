@@ -162,3 +162,32 @@ func TestDatabaseRejectsUnknownStatus(t *testing.T) {
 	}
 	s.wantNames(t)
 }
+
+func TestAllReturnsTheAnimalsOfAllPages(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	s.addPets(t, 45)
+	for newest, first := range map[bool]int64{false: 1, true: 45} {
+		q := domain.PetQuery{PageRequest: domain.PageRequest{Newest: newest}}
+		next, n := first, 0
+		for pet, err := range s.pets.All(t.Context(), q) {
+			if check(t, err); pet.ID != next {
+				t.Fatalf("got the animal %d, want %d", pet.ID, next)
+			}
+			if n++; newest {
+				next--
+			} else {
+				next++
+			}
+		}
+		if n != 45 {
+			t.Errorf("got %d animals, want 45", n)
+		}
+	}
+	for _, err := range s.pets.All(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 101}}) {
+		wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
+	}
+	for range s.pets.All(t.Context(), domain.PetQuery{}) {
+		break // stops the iteration
+	}
+}

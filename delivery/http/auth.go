@@ -33,7 +33,8 @@ import (
 // For a stream of changes, the Authenticator is called again twice a second, without the middleware. An error or
 // another name ends the stream.
 //
-// To let a caller only read, return domain.Forbidden unless IsSafe(c.Request.Method).
+// To let a caller only read, return domain.Forbidden unless IsSafe(c.Request.Method). RequiredScope says what else the
+// operation needs: a caller who may sell, but not change the catalogue, is forbidden what requires apikey.PetsWrite.
 type Authenticator func(c *gin.Context) (caller string, err error)
 
 // maxCaller is the maximum length of the name of a caller in characters. PostgreSQL can index a name of this length
@@ -59,6 +60,9 @@ func bearerAuthenticator(keys Keys) Authenticator {
 		return strconv.FormatInt(key.ID, 10), cmp.Or(err, key.Scopes.Check(stateOf(c).required))
 	}
 }
+
+// RequiredScope returns the scope that the operation of a request requires of an API key.
+func RequiredScope(c *gin.Context) apikey.Scope { return stateOf(c).required }
 
 // bearerToken returns the key in the header Authorization: Bearer KEY (RFC 6750, section 2.1). The scheme is not
 // case-sensitive. The header must not be repeated.
