@@ -67,7 +67,7 @@ var imports = map[string][]string{
 		"delivery/http", "docs", "domain", "repository", "internal/engine", "usecase", "domain/apikey",
 		"internal/port",
 	},
-	"config":        {"internal/origin", "domain/apikey"},
+	"config": {"internal/origin", "domain/apikey"},
 }
 
 // A package that is not listed could import anything.
