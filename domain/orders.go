@@ -81,7 +81,7 @@ type OrderQuery struct {
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q OrderQuery) Validate() error {
-	violations := q.violations()
+	violations := q.violationsOf(q.IDs)
 	if !areDistinct(q.Statuses, OrderStatus.Known) {
 		violations = append(violations, Violation{Field: "status", Rule: OrderStatusesRule})
 	}

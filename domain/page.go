@@ -12,6 +12,9 @@ const (
 	MaxLimit     = 100
 )
 
+// IDsRule is the rule for the filter IDs of a query, for error messages.
+const IDsRule = "must be 1 to 100 ids of 1 or more, each once"
+
 // A PageRequest selects up to Limit records in the order of their ids, which start at 1. By default the order is
 // ascending, and the page begins with the first id above After. If Newest is true, the order is descending, and the page
 // begins with the first id below After. With After 0 it is the first page in either order.
@@ -28,6 +31,18 @@ func (r PageRequest) Validate() error { return Invalid(CodeInvalidParameter, r.v
 func (r PageRequest) violations() []Violation {
 	if r.Limit < 1 || r.Limit > MaxLimit {
 		return []Violation{{Field: "limit", Rule: fmt.Sprintf("must be 1 to %d", MaxLimit)}}
+	}
+	return nil
+}
+
+// violationsOf returns the violation of ids that select the records of a page. If ids is nil, it returns the violation of the
+// limit.
+func (r PageRequest) violationsOf(ids []int64) []Violation {
+	switch {
+	case ids == nil:
+		return r.violations()
+	case len(ids) < 1 || len(ids) > MaxLimit || !areDistinct(ids, func(id int64) bool { return id >= 1 }):
+		return []Violation{{Field: "id", Rule: IDsRule}}
 	}
 	return nil
 }

@@ -47,11 +47,8 @@ const (
 	PetStatusRule = "must be available, pending or sold"
 )
 
-// The rules for the filters of a PetQuery, for error messages.
-const (
-	PetStatusesRule = "must be one or more of available, pending, sold and none, each once"
-	PetIDsRule      = "must be 1 to 100 ids of 1 or more, each once"
-)
+// PetStatusesRule is the rule for PetQuery.Statuses, for error messages.
+const PetStatusesRule = "must be one or more of available, pending, sold and none, each once"
 
 // A NewPet is an animal to be added. Name is stored exactly as given, CategoryID may be any number, Status may be empty.
 // The fingerprint of an idempotency key is computed from its JSON, which must therefore not change.
@@ -209,12 +206,7 @@ type PetQuery struct {
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q PetQuery) Validate() error {
-	var violations []Violation
-	if q.IDs == nil {
-		violations = q.violations()
-	} else if len(q.IDs) < 1 || len(q.IDs) > MaxLimit || !areDistinct(q.IDs, func(id int64) bool { return id >= 1 }) {
-		violations = append(violations, Violation{Field: "id", Rule: PetIDsRule})
-	}
+	violations := q.violationsOf(q.IDs)
 	if !areDistinct(q.Statuses, PetStatus.knownOrNone) {
 		violations = append(violations, Violation{Field: "status", Rule: PetStatusesRule})
 	}

@@ -2,7 +2,6 @@ package domain_test
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -51,22 +50,6 @@ func TestUnknownAndRepeatedPetStatusesAreRejected(t *testing.T) {
 	checkRule(t, domain.CodeInvalidParameter, "status "+domain.PetStatusesRule,
 		[]error{query(), query(""), query("sold"), query("sold", "", "pending", "available")},
 		[]error{query("lost"), query("sold", "lost"), query("sold", "", "sold"), query("", "")})
-}
-
-func TestPetQueryRejectsInvalidAndRepeatedIDs(t *testing.T) {
-	t.Parallel()
-	const rule = "id " + domain.PetIDsRule
-	// The limit may be 0, because Validate does not check the limit of a query with ids.
-	query := func(ids ...int64) error { return domain.PetQuery{IDs: ids}.Validate() }
-	var many []int64
-	for id := range int64(101) {
-		many = append(many, id+1)
-	}
-	checkRule(t, domain.CodeInvalidParameter, rule,
-		[]error{query(1), query(math.MaxInt64, 1), query(many[:100]...)},
-		[]error{query([]int64{}...), query(0), query(2, -1), query(1, 2, 1), query(many...)})
-	checkRule(t, domain.CodeInvalidParameter, rule+"; status "+domain.PetStatusesRule, nil,
-		[]error{domain.PetQuery{IDs: []int64{0}, Statuses: []domain.PetStatus{"lost"}}.Validate()})
 }
 
 func TestNamesOfOneFormAreFolded(t *testing.T) {

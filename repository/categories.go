@@ -24,7 +24,7 @@ func (c categories) List(ctx context.Context, q domain.CategoryQuery) (page doma
 	}
 	err = c.read(ctx, func(db *gorm.DB) error {
 		selected := db.Model(&categoryModel{}).Where(behind, after).Order("id").Limit(q.Limit + 1)
-		return db.Table("store").Select("store.position, page.*").Joins("LEFT JOIN (?) AS page ON 1 = 1", selected).Order("page.id").Scan(&rows).Error
+		return db.Table("store").Select("store.position, page.*").Joins("LEFT JOIN (?) AS page ON 1 = 1", selected).Order("page.id").Find(&rows).Error
 	})
 	page.Items = make([]domain.CategoryInventory, 0, len(rows))
 	for _, row := range rows {

@@ -46,7 +46,7 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 }
 
 func (c changes) Latest(ctx context.Context) (position int64, err error) {
-	err = c.read(ctx, func(db *gorm.DB) error { return db.Table("store").Select("position").Scan(&position).Error })
+	err = c.read(ctx, func(db *gorm.DB) error { return db.Table("store").Select("position").Find(&position).Error })
 	return position, err
 }
 

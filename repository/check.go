@@ -128,7 +128,7 @@ func compareIDs(db *gorm.DB) (found []Difference, err error) {
 		{&keyModel{}, "API key", last.LastKey, func(n *engine.Numbers) *int64 { return &n.LastKey }},
 	} {
 		var greatest int64
-		if err := db.Model(ids.model).Select("COALESCE(max(id), 0)").Scan(&greatest).Error; err != nil {
+		if err := db.Model(ids.model).Select("COALESCE(max(id), 0)").Find(&greatest).Error; err != nil {
 			return nil, err
 		}
 		if greatest > ids.given {
@@ -199,10 +199,10 @@ const (
 func compareCounts(db *gorm.DB) (found []Difference, err error) {
 	var ofAll categoryModel
 	var ofCategories []categoryModel
-	if err := db.Raw(missingInAll).Scan(&ofAll).Error; err != nil {
+	if err := db.Raw(missingInAll).Find(&ofAll).Error; err != nil {
 		return nil, err
 	}
-	if err := db.Raw(missingInCategories).Scan(&ofCategories).Error; err != nil {
+	if err := db.Raw(missingInCategories).Find(&ofCategories).Error; err != nil {
 		return nil, err
 	}
 	if ofAll != (categoryModel{}) {

@@ -13,7 +13,8 @@ import (
 	"example.com/petstore/internal/engine"
 )
 
-// A dialector is the dialector of an engine. GORM calls its Translate for each error.
+// A dialector is the dialector of an engine. GORM calls its Translate for each error, except the error of a query of Rows or
+// Scan: repositories use Find instead of Scan.
 type dialector struct {
 	gorm.Dialector
 	database engine.Database

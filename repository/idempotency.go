@@ -43,7 +43,7 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 	db := t.db.WithContext(ctx)
 	if t.claimClock.stale() {
 		var newest sql.NullInt64
-		if err := db.Model(&claimModel{}).Select("max(claimed_at)").Scan(&newest).Error; err != nil {
+		if err := db.Model(&claimModel{}).Select("max(claimed_at)").Find(&newest).Error; err != nil {
 			return nil, err
 		}
 		t.claimClock.advance(newest)
@@ -58,7 +58,7 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 			args = append(args, args[len(args)-3:]...)
 		}
 		var part []claimModel
-		if err := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/3-1), args...).Scan(&part).Error; err != nil {
+		if err := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/3-1), args...).Find(&part).Error; err != nil {
 			return nil, err
 		}
 		models = append(models, part...)

@@ -156,3 +156,24 @@ func TestLookupsOfKeysShareAQuery(t *testing.T) {
 	}
 	testkit.Equal(t, "the number of keys that were found", int64(callers/4), sum)
 }
+
+// Otherwise each look-up would wait for the timeout, one after the other.
+func TestLookupsOfKeysShareATimeout(t *testing.T) {
+	t.Parallel()
+	s := open(t, newEngine(t), repository.Options{Timeout: time.Second})
+	const callers = 8
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
+	defer s.ReleaseReadSlots(maxOpenConns)
+	results := make(chan error, callers)
+	for range callers {
+		go func() {
+			_, err := s.Keys().FindByHash(t.Context(), apikey.Hash{})
+			results <- err
+		}()
+	}
+	testkit.WaitUntil(t, "all look-ups wait", func() bool { return s.WaitingLookups() == callers })
+	for range callers {
+		testkit.WantError(t, "FindByHash", <-results, domain.ErrUnavailable, context.DeadlineExceeded)
+	}
+	testkit.Equal(t, "the look-ups that have waited for a connection", int64(1), s.ReadWaits())
+}

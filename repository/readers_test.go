@@ -41,7 +41,20 @@ var calls = map[string]func(context.Context, *repository.Store) error{
 	"orders.Each": func(ctx context.Context, s *repository.Store) error {
 		return s.Orders().Each(ctx, "", func(domain.Order) error { return nil })
 	},
-	"keys.List": func(ctx context.Context, s *repository.Store) error { _, err := s.Keys().List(ctx); return err },
+	"pets.Inventory": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Pets().Inventory(ctx, nil)
+		return err
+	},
+	"categories.List": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Categories().List(ctx, domain.CategoryQuery{Limit: 1})
+		return err
+	},
+	"changes.List": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Changes().List(ctx, onePerPage)
+		return err
+	},
+	"changes.Latest": func(ctx context.Context, s *repository.Store) error { _, err := s.Changes().Latest(ctx); return err },
+	"keys.List":      func(ctx context.Context, s *repository.Store) error { _, err := s.Keys().List(ctx); return err },
 	"keys.FindByHash": func(ctx context.Context, s *repository.Store) error {
 		_, err := s.Keys().FindByHash(ctx, apikey.Hash{})
 		return err

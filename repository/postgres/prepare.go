@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -68,30 +69,34 @@ func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, e
 	return synchronousCommit, nil
 }
 
-// storeExists reports whether the schema has a store. It returns an error if another program has a table or
-// a sequence with a name of a store.
+// storeExists reports whether the schema has a store. It returns an ErrEarlySchema for the store of an early program, and
+// otherwise an error if another program has a table or a sequence with a name of a store.
 func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var schema sql.NullString
 	var table string // a table with a name of a store, except the table that goose creates first
-	var ours, early int
+	var ours int
+	var versioned bool
 	// One statement sees all or nothing of a store that another process creates.
-	err := pool.QueryRowContext(ctx, `SELECT current_schema(), coalesce(min(relname), ''),
-		count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'store') AND relkind = 'r'),
-		count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions') AND relkind = 'r')
-		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
-		AND (relname IN `+engine.Tables+` AND relname <> 'petstore_schema_version' OR relname = 'versions')`).
-		Scan(&schema, &table, &ours, &early)
+	err := pool.QueryRowContext(ctx, `SELECT current_schema(), coalesce(min(relname) FILTER (WHERE relname <> '`+schemaversion.Table+`'), ''),
+		count(*) FILTER (WHERE relname IN ('pets', 'orders', 'store') AND relkind = 'r'),
+		count(*) FILTER (WHERE relname = '`+schemaversion.Table+`' AND relkind = 'r') = 1
+		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relname IN `+engine.Tables).
+		Scan(&schema, &table, &ours, &versioned)
 	switch {
 	case err != nil:
 		return false, err
 	case !schema.Valid:
 		return false, errors.New("the search_path has no schema that exists: create the schema")
-	case early == 3:
-		return false, engine.ErrEarlySchema
-	case table != "" && ours < 3:
-		return false, fmt.Errorf("the schema %s: %w", schema.String, engine.OtherTableError(table))
+	case table == "" || ours == 3:
+		return table != "", nil
 	}
-	return table != "", nil
+	if versioned { // an early program had no table store
+		version, err := schemaversion.Read(ctx, pool)
+		if err = cmp.Or(err, engine.CheckSchemaVersion(version.Int64, true)); err != nil {
+			return false, err
+		}
+	}
+	return false, fmt.Errorf("the schema %s: %w", schema.String, engine.OtherTableError(table))
 }
 
 // otherTables returns the names of the tables of other programs, as in engine.Schema. It leaves out the

@@ -25,6 +25,13 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 		"another program's migrations": {
 			"CREATE TABLE goose_db_version (version_id int); CREATE VIEW changes AS SELECT 1", migrate, "another program has a table changes in it",
 		},
+		"a petstore's before version 1.0.0": {
+			`CREATE TABLE pets (); CREATE TABLE orders (); CREATE TABLE versions (); CREATE TABLE petstore_schema_version AS SELECT 1 AS version_id`,
+			migrate, "a petstore before version 1.0.0 has made the store",
+		},
+		"another program's with pets and versions": {
+			"CREATE TABLE pets (); CREATE TABLE orders (); CREATE TABLE versions ()", migrate, "another program has a table orders in it",
+		},
 		"asynchronous commits": {"ALTER DATABASE $name SET synchronous_commit = off", migrate, "synchronous_commit is off"},
 		"no schema":            {"DROP SCHEMA public", migrate, "create the schema"},
 		"read-only":            {"ALTER DATABASE $name SET default_transaction_read_only = on", migrate, "read-only"},
@@ -58,6 +65,18 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 		execute(t, dsn, `CREATE SCHEMA "`+name+`"`)
 		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{})
 		check(t, store.InTx(t.Context(), adding("Rex")))
+	}
+}
+
+// Programs before version 1.0.0 had a table of the name versions.
+func TestStoreMayBeBesideATableVersionsOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	execute(t, dsn, "CREATE TABLE versions (id int)")
+	for range 2 { // creates the store, and opens it again
+		store := open(t, dsn, repository.Options{})
+		testkit.Equal(t, "the tables of other programs", "versions", store.Schema().OtherTables)
+		check(t, store.Close())
 	}
 }
 
