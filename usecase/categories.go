@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
 
 	"example.com/petstore/domain"
@@ -19,8 +20,10 @@ func NewCategories(tx port.Transactor, categories port.CategoryReader) *Categori
 	return &Categories{tx, categories}
 }
 
-// List returns a page of the categories that have a name or an animal, or an ErrInvalid (invalid_parameter).
+// List returns a page of the categories that have a name or an animal, or an ErrInvalid (invalid_parameter). The
+// limit is 20 when zero.
 func (c *Categories) List(ctx context.Context, q domain.CategoryQuery) (domain.Page[domain.CategoryInventory], error) {
+	q.Limit = cmp.Or(q.Limit, domain.DefaultLimit)
 	if err := q.Validate(); err != nil {
 		return domain.Page[domain.CategoryInventory]{}, err
 	}

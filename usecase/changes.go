@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -22,8 +23,9 @@ func NewChanges(tx port.Transactor, changes port.ChangeReader, now func() time.T
 
 // List returns a page of the changes after a position. The page has no gaps: a change that is committed later has a
 // greater position than every change of the page. List returns an ErrInvalid (invalid_parameter) or an ErrExpired
-// (changes_expired).
+// (changes_expired). The limit is 20 when zero.
 func (c *Changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
+	page.Limit = cmp.Or(page.Limit, domain.DefaultLimit)
 	if err := page.Validate(); err != nil {
 		return domain.ChangePage{}, err
 	}

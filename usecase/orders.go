@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,8 +24,9 @@ func NewOrders(tx port.Transactor, orders port.OrderReader, now func() time.Time
 	return &Orders{tx: tx, orders: orders, now: now}
 }
 
-// List returns a page of the orders, or an ErrInvalid (invalid_parameter).
+// List returns a page of the orders, or an ErrInvalid (invalid_parameter). The limit is 20 when zero.
 func (o *Orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
+	q.Limit = cmp.Or(q.Limit, domain.DefaultLimit)
 	if err := q.Validate(); err != nil {
 		return domain.Page[domain.Order]{}, err
 	}

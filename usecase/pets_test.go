@@ -29,9 +29,9 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 func TestListRejectsInvalidQuery(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	_, err := s.pets.List(t.Context(), domain.PetQuery{Statuses: []domain.PetStatus{"lost"}})
+	_, err := s.pets.List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 101}, Statuses: []domain.PetStatus{"lost"}})
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.PetStatusesRule)
-	_, err = s.orders.List(t.Context(), domain.OrderQuery{Statuses: []domain.OrderStatus{"sold"}})
+	_, err = s.orders.List(t.Context(), domain.OrderQuery{PageRequest: domain.PageRequest{Limit: -1}, Statuses: []domain.OrderStatus{"sold"}})
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.OrderStatusesRule)
 	_, err = s.changes.List(t.Context(), domain.PageRequest{Limit: 101})
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
