@@ -225,8 +225,8 @@ func (r *importRun) store(ctx context.Context, store *repository.Store) (done st
 		if err := r.replace(ctx, replacer); err != nil {
 			return "", err
 		}
-		done = fmt.Sprintf("replaced %d of %s in %s: the others are already as in the file",
-			replacer.Replaced(), counted(r.checked.known, "animal"), time.Since(start).Round(time.Millisecond))
+		done = fmt.Sprintf("replaced %d of %s in %s%s", replacer.Replaced(), counted(r.checked.known, "animal"),
+			time.Since(start).Round(time.Millisecond), unchanged(replacer.Replaced(), r.checked.known))
 		if !r.add {
 			return done, nil
 		}
@@ -254,8 +254,16 @@ func (r *importRun) putCategories(ctx context.Context, store *repository.Store) 
 		changed += n
 		committed(len(batch))
 	}
-	return fmt.Sprintf("changed the names of %d of %s in %s: the others are already as in the file",
-		changed, counted(int64(len(all)), "category"), time.Since(start).Round(time.Millisecond)), nil
+	return fmt.Sprintf("changed the names of %d of %s in %s%s", changed, counted(int64(len(all)), "category"),
+		time.Since(start).Round(time.Millisecond), unchanged(changed, int64(len(all)))), nil
+}
+
+// unchanged ends a result: it says why only n of all records were written.
+func unchanged(n, all int64) string {
+	if n == all {
+		return ""
+	}
+	return ": the others are already as in the file"
 }
 
 // wouldReplace returns the result of a dry run with --update.
