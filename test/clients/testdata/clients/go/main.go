@@ -184,6 +184,14 @@ func correctPets(ctx context.Context, api *petstore.ClientWithResponses, pets []
 	_, err := correctPet(ctx, api, tom, func(petstore.Pet) petstore.PetPatch { return petstore.PetPatch{} })
 	wantCode(err, "pet_not_found")
 	want(*wantStatus(api.GetInventoryWithResponse(ctx, nil))(http.StatusOK).JSON200, petstore.Inventory{None: 1, Sold: 2, Total: 3})
+
+	const dogs = 7
+	wantStatus(api.PutCategoryWithResponse(ctx, dogs, petstore.CategoryName{Name: "Dogs"}))(http.StatusOK)
+	after := int64(dogs - 1)
+	listed := *wantStatus(api.ListCategoriesWithResponse(ctx, &petstore.ListCategoriesParams{After: &after}))(http.StatusOK).JSON200
+	want(*listed[0].Name, "Dogs")
+	want(listed[0].Total, 0)
+	wantStatus(api.DeleteCategoryWithResponse(ctx, dogs))(http.StatusNoContent)
 }
 
 // callWithoutValidKey sends requests without an API key and with an invalid one.

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import petstore
-from petstore import ApiException, ChangesApi, Inventory, NewOrder, NewPet, OrderStatus, Pet, PetFilter, PetPatch, PetsApi, PetStatus, Sort, StoreApi
+from petstore import ApiException, CategoriesApi, CategoryName, ChangesApi, Inventory, NewOrder, NewPet, OrderStatus, Pet, PetFilter, PetPatch, PetsApi, PetStatus, Sort, StoreApi
 from store import Copy, add_pet, all_pets, connect, correct_pet, follow_changes, remove_pet
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -118,6 +118,11 @@ def correct_and_count(pets: PetsApi, api: StoreApi) -> None:
     with rejected(404, "pet_not_found"):
         correct_pet(pets, tom.id, change)
     want(api.get_inventory(), Inventory(available=0, pending=0, sold=1, none=1, total=2))
+
+    categories = CategoriesApi(pets.api_client)
+    want(categories.put_category(7, CategoryName(name="Dogs")).name, "Dogs")
+    want([category.name for category in categories.list_categories(after=6)][0], "Dogs")
+    categories.delete_category(7)
 
 
 def add_while_unavailable() -> None:

@@ -147,6 +147,12 @@ async function correctPets(api: Store, [rex, tom, mia]: [Pet, Pet, Pet]): Promis
   await assert.rejects(correctPet(api, tom.id, () => ({})), /pet_not_found/);
   const { data: inventory } = await api.GET("/store/inventory");
   assert.deepEqual(inventory, { available: 0, pending: 0, sold: 1, none: 1, total: 2 });
+
+  const category = { params: { path: { categoryId: 7 } } };
+  assert.equal((await api.PUT("/categories/{categoryId}", { ...category, body: { name: "Dogs" } })).data?.name, "Dogs");
+  const { data: categories } = await api.GET("/categories", { params: { query: { after: 6 } } });
+  assert.deepEqual(categories?.[0], { id: 7, name: "Dogs", available: 0, pending: 0, sold: 0, none: 0, total: 0 });
+  assert.equal((await api.DELETE("/categories/{categoryId}", category)).response.status, 204);
 }
 
 // callWithoutValidKey sends requests without an API key and with an invalid one.
