@@ -178,7 +178,7 @@ func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
 func TestCodesMatchPublishedCodes(t *testing.T) {
 	t.Parallel()
 	var files []string
-	for _, folder := range []string{"../../domain", "../internal/binding", "."} {
+	for _, folder := range []string{"../../domain", "../../internal/binding", "."} {
 		found, _ := filepath.Glob(folder + "/*.go") // the pattern is valid
 		files = append(files, found...)
 	}
