@@ -254,28 +254,34 @@ func (m categoryModel) text() string {
 // order is delivered. Without such an order, an animal may have any status, as the client has set it.
 func compareOrders(db *gorm.DB) (found []Difference, err error) {
 	var order orderModel
-	var name, status sql.NullString
-	var category sql.NullInt64
-	query := db.Model(&orderModel{}).Select("orders.id, orders.pet_id, orders.status, pets.name, pets.category_id, pets.status").
+	var status sql.NullString
+	query := db.Model(&orderModel{}).Select("orders.id, orders.pet_id, orders.status, pets.status").
 		Joins("LEFT JOIN pets ON pets.id = orders.pet_id").Order("orders.id").
 		Where(`orders.status = 'placed' AND (pets.id IS NULL OR pets.status <> 'pending')
 			OR orders.status = 'delivered' AND (pets.id IS NULL OR pets.status <> 'sold')`)
-	err = scan(query, []any{&order.ID, &order.PetID, &order.Status, &name, &category, &status}, func() error {
+	err = scan(query, []any{&order.ID, &order.PetID, &order.Status, &status}, func() error {
 		about := fmt.Sprintf("the order %d is %s, but its animal %d ", order.ID, order.Status, order.PetID)
-		if !name.Valid {
+		if !status.Valid {
 			found = append(found, Difference{Text: about + "is missing: restore a backup that has it"})
 			return nil
 		}
-		before := domain.Pet{ID: order.PetID, Name: name.String, CategoryID: category.Int64, Status: domain.PetStatus(status.String)}
-		after := before
-		if after.Status = domain.PetPending; order.Status == string(domain.OrderDelivered) {
-			after.Status = domain.PetSold
+		id, want := order.PetID, domain.PetPending
+		if order.Status == string(domain.OrderDelivered) {
+			want = domain.PetSold
 		}
 		about += "is " + status.String
-		if before.Status == "" {
+		if status.String == "" {
 			about += "without a status"
 		}
-		found = append(found, Difference{about, func(ctx context.Context, t *transaction) error { return t.pets().Update(ctx, before, after) }})
+		found = append(found, Difference{about, func(ctx context.Context, t *transaction) error {
+			before, err := t.pets().Get(ctx, id)
+			if err != nil {
+				return err
+			}
+			after := before
+			after.Status = want
+			return t.pets().Update(ctx, before, after)
+		}})
 		return nil
 	})
 	return found, err
