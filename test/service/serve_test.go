@@ -207,7 +207,7 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 		if diff := cmp.Diff([]string{"https://pets.example/shop/v1", s.URL + "/v1", "https://staging.example/v1"}, servers); diff != "" {
 			t.Errorf("servers (-want +got):\n%s", diff)
 		}
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete} {
 			for path, item := range doc.Paths.Map() {
 				operation := item.GetOperation(method)
 				if operation == nil || slices.Contains(others, operation.OperationID) {
