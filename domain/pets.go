@@ -88,12 +88,10 @@ func ValidName(name string, maxLen int) bool {
 		strings.IndexFunc(name, IsNoncharacter) < 0
 }
 
-var caseFolder = cases.Fold()
-
 // FoldName returns a name in the form in which searches compare names: in NFC, then after Unicode case folding. So neither the
 // case matters, except that of Cherokee letters, nor whether an accent is a character of its own. The store keeps this form of
 // each name.
-func FoldName(name string) string { return caseFolder.String(norm.NFC.String(name)) }
+func FoldName(name string) string { return cases.Fold().String(norm.NFC.String(name)) }
 
 // isBlank reports whether r is white space or invisible, such as U+200B. Invisible characters have the Unicode property
 // Default_Ignorable_Code_Point, which is computed here as DerivedCoreProperties.txt of Unicode defines it.
