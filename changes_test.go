@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,8 +126,9 @@ func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 	t.Parallel()
 	store := newEngine(t)
 	synctest.Test(t, func(t *testing.T) {
-		ago := 8 * 24 * time.Hour // a day longer than changes are kept
-		service := newService(t, store, petstore.Options{Now: func() time.Time { return time.Now().Add(-ago) }})
+		var ago atomic.Int64
+		ago.Store(int64(8 * 24 * time.Hour)) // a day longer than changes are kept
+		service := newService(t, store, petstore.Options{Now: func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }})
 		begin, err := service.Changes().Latest(t.Context())
 		testkit.Check(t, err)
 		for range 25 {
@@ -134,7 +136,7 @@ func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 			testkit.Check(t, err)
 		}
 		synctest.Wait()
-		ago = 0
+		ago.Store(0)
 		time.Sleep(61 * time.Second) // old changes are removed each minute
 		for _, after := range []int64{1, begin, begin + 999, begin + 2501} {
 			err := service.Follow(t.Context(), after, func(context.Context, domain.Change) error { return errors.New("a change") })

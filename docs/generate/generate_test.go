@@ -49,6 +49,30 @@ func TestNamePatternMatchesValidNames(t *testing.T) {
 	}
 }
 
+// What generators would otherwise get wrong: the type of the stream, sets instead of lists, a string instead of an enum.
+func TestDocumentSaysWhatGeneratorsNeed(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	if doc.Paths.Value("/changes").Get.Responses.Status(http.StatusOK).Value.Content["text/event-stream"] == nil {
+		t.Error("listChanges has no text/event-stream")
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for _, parameter := range operation.Parameters {
+				if parameter.Value.Schema.Value.UniqueItems {
+					t.Errorf("%s %s: %s is a set", method, path, parameter.Value.Name)
+				}
+			}
+		}
+	}
+	status := doc.Components.Schemas["PetPatch"].Value.Properties["status"].Value
+	for value, valid := range map[any]bool{nil: true, "sold": true, "lost": false} {
+		if err := status.VisitJSON(value); (err == nil) != valid || len(status.Enum) == 0 {
+			t.Errorf("the status %v of a correction: got %v, want valid: %t, by an enum", value, err, valid)
+		}
+	}
+}
+
 func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 	t.Parallel()
 	const (
