@@ -299,7 +299,10 @@ func TestStreamEnds(t *testing.T) {
 		"when its key is revoked": func(t *testing.T, s *testServer, _ context.CancelFunc) {
 			check(t, s.keys.Revoke(t.Context(), 1))
 		},
-		"when the store fails":       func(t *testing.T, s *testServer, _ context.CancelFunc) { s.removeTable(t, "changes") },
+		"when the store fails": func(t *testing.T, s *testServer, _ context.CancelFunc) {
+			s.removeTable(t, "changes")
+			s.database.Exec(t, "UPDATE store SET position = position + 1") // a stream reads when there are changes
+		},
 		"when the server shuts down": func(_ *testing.T, _ *testServer, stop context.CancelFunc) { stop() },
 	} {
 		t.Run(name, func(t *testing.T) {
