@@ -96,7 +96,6 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if admin != nil { // without the admin listener nobody could read the metrics
 		api.Metrics = metrics
 	}
-	log.Info("opening the store", o.Fields...) // which may wait for another service
 	service, err := o.Open(ctx, petstore.Options{
 		API: api, NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
 		RequireSynchronous: settings.Database.RequireSynchronous, ChangesRetention: settings.Changes.Retention,
