@@ -187,7 +187,8 @@ func TestAllReturnsTheAnimalsOfAllPages(t *testing.T) {
 	for _, err := range s.pets.All(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 101}}) {
 		wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
 	}
-	for range s.pets.All(t.Context(), domain.PetQuery{}) {
+	for _, err := range s.pets.All(t.Context(), domain.PetQuery{}) {
+		check(t, err)
 		break // stops the iteration
 	}
 }
