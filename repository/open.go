@@ -103,8 +103,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	s.pets, s.orders = reader[domain.Pet]{session: s.reads, table: petTable}, reader[domain.Order]{session: s.reads, table: orderTable}
 	ofRequests := s.reads // what a request with StaleIfUnavailable does not wait for
 	if o.StaleIfUnavailable > 0 {
-		ofRequests.readers = newReaders(database, o.MaxOpenConns, min(s.timeout, staleTimeout), s.usable, s.report)
-		ofRequests.readers.slots = s.reads.readers.slots
+		ofRequests.readers = s.reads.readers.within(min(s.timeout, staleTimeout))
 	}
 	if database.PollInterval() == 0 { // each query takes a round trip
 		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()

@@ -20,20 +20,27 @@ type readers struct {
 	timeout  time.Duration       // of each read
 	slots    *semaphore.Weighted // one for each connection
 	each     *semaphore.Weighted // for the connection of each
-	usable   func() error        // an error that each read returns
 	search   *semaphore.Weighted // for one search at a time
+	usable   func() error        // an error that each read returns
 	report   func(error) error   // called with the error of each read
 
-	waits  atomic.Int64 // how many reads have waited for a connection, or for a search
-	waited atomic.Int64 // how long they have waited together, in nanoseconds
+	waits  *atomic.Int64 // how many reads have waited for a connection, or for a search
+	waited *atomic.Int64 // how long they have waited together, in nanoseconds
 }
 
 func newReaders(database engine.Database, size int, timeout time.Duration, usable func() error, report func(error) error) *readers {
 	return &readers{
 		database: database, timeout: timeout, usable: usable, report: report,
 		slots: semaphore.NewWeighted(int64(size)), each: semaphore.NewWeighted(1),
-		search: semaphore.NewWeighted(1),
+		search: semaphore.NewWeighted(1), waits: new(atomic.Int64), waited: new(atomic.Int64),
 	}
+}
+
+// within returns readers of the same connections, whose reads take at most a timeout.
+func (r *readers) within(timeout time.Duration) *readers {
+	shorter := *r
+	shorter.timeout = timeout
+	return &shorter
 }
 
 // read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.

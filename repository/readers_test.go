@@ -148,6 +148,21 @@ func TestReadsThatWaitForAConnectionAreCounted(t *testing.T) {
 	}
 }
 
+// With StaleIfUnavailable, look-ups of keys wait for a shorter time than other reads, and are counted with them.
+func TestLookupsOfKeysThatWaitAreCounted(t *testing.T) {
+	t.Parallel()
+	s := open(t, newEngine(t), repository.Options{StaleIfUnavailable: time.Hour})
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Keys().FindByHash(t.Context(), apikey.Hash{})
+		result <- err
+	}()
+	testkit.WaitUntil(t, "the look-up waits", func() bool { return counter(t, s, "petstore_store_read_waits_total") == 1 })
+	s.ReleaseReadSlots(maxOpenConns)
+	testkit.WantError(t, "FindByHash", <-result, domain.ErrUnauthenticated)
+}
+
 // Each waits for another Each, at most for the timeout. No other read does.
 func TestSlowEachDelaysNoOtherRead(t *testing.T) {
 	t.Parallel()
