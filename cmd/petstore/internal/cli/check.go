@@ -20,7 +20,8 @@ func newCheck(in *invocation) *cobra.Command {
 
   the numbers of animals, of all and of each category, with the animals
   the status of animals with their orders
-  the positions of the changes with the changes
+  the texts by which a search finds animals with their names
+  the first and the last position of the changes with the changes
   the last ids that were given out with the greatest ids
 
 SQL by hand makes them disagree. Each difference is a line on standard error.
