@@ -116,9 +116,10 @@ func TestFollowPassesTheNamesOfCategories(t *testing.T) {
 		return nil
 	})
 	testkit.WantError(t, "Follow", err, both)
+	records := domain.ChangedRecords{Category: &dogs}
 	testkit.Equal(t, "the changes", []domain.Change{
-		{ChangeHeader: domain.ChangeHeader{Type: domain.ChangeCategoryNamed, Caller: "user:ann"}, ChangedRecords: domain.ChangedRecords{Category: &dogs}},
-		{ChangeHeader: domain.ChangeHeader{Type: domain.ChangeCategoryRemoved}, ChangedRecords: domain.ChangedRecords{Category: &dogs}},
+		{ChangeHeader: domain.ChangeHeader{Type: domain.ChangeCategoryNamed, Caller: "user:ann"}, ChangedRecords: records},
+		{ChangeHeader: domain.ChangeHeader{Type: domain.ChangeCategoryRemoved}, ChangedRecords: records},
 	}, got)
 }
 

@@ -107,7 +107,8 @@ var (
 	givenNames = strings.Fields(`
 		Rex Luna Bello Minka Simba Nala Rocky Coco Felix Mia Max Lily Charlie Bella Oscar Daisy Balu Kira Sammy Lotte
 		Bruno Emma Paco Ronja Hugo Frieda Anton Wilma Otis Paula Fiete Polly Momo Socke Krümel Flöckchen Mäxchen
-		Zoë Chloé Renée Łatka Żabka Björk Søren Åse Jürgen Käthe Mušička Čiko Şeker Ñandú Açaí 小白 花花 さくら モモ 초코 나비
+		Zoë Chloé Renée Łatka Żabka Björk Søren Åse Jürgen Käthe Mušička Čiko Şeker Ñandú Açaí
+		小白 花花 さくら モモ 초코 나비
 		Барсик Мурка Шарик Рыжик Φοίβος Ρόζα Pip Biscuit Pepper Ginger Mango Olive Maple Clover Noodle Waffles Pickles
 		Tofu Mochi Ziggy`)
 	bynames = []string{

@@ -125,8 +125,8 @@ func TestPagesOfCategoriesAreFresh(t *testing.T) {
 	s.expect(t, get("/v1/categories?limit=1"), ok(`[{"id":-7,"name":"Dogs","available":0,"pending":1,"sold":0,"none":2,"total":3}]`))
 }
 
-// Clients name a category, rename it, remove its name, and add animals. Each page has exactly the changes up to its position: the
-// name is that of the last change of a name, and the number is that of the animals that were added.
+// Clients name a category, rename it, remove its name, and add animals. Each page has exactly the changes up to its position:
+// the last name, and all animals that were added.
 func TestCategoryHasExactlyTheChangesUpToItsPosition(t *testing.T) {
 	t.Parallel()
 	const each = 20

@@ -222,7 +222,8 @@ func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 		rest.Service{
 			Pets:   usecase.NewPets(s.store, s.store.Pets()),
 			Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
-			Keys:   s.keys, Categories: usecase.NewCategories(s.store, s.store.Categories()), Changes: s.changes, Numbers: s.store.Numbers, Now: s.clock.now,
+			Keys:   s.keys, Categories: usecase.NewCategories(s.store, s.store.Categories()), Changes: s.changes,
+			Numbers: s.store.Numbers, Now: s.clock.now,
 		},
 		rest.Options{Logger: s.logger, Metrics: s.metrics, CacheBytes: 1 << 20},
 	}

@@ -77,9 +77,10 @@ func TestNewerStoreIsRefusedUnlessThisProgramCanUseIt(t *testing.T) {
 	d.Execute(t, fmt.Sprintf("INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (%d, TRUE)", newer))
 	wantStore(t, d, engine.Schema{Version: newer, Previous: newer})
 	d.Execute(t, fmt.Sprintf("UPDATE store SET min_schema_version = %d", newer))
+	migrated := "wrong schema version: a newer petstore has migrated the store to " + fmt.Sprint(newer)
 	for _, noMigration := range []bool{false, true} {
 		_, err := repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: noMigration}})
-		testkit.WantMessage(t, "Open", err, "wrong schema version: a newer petstore has migrated the store to "+fmt.Sprint(newer), ": use a newer petstore")
+		testkit.WantMessage(t, "Open", err, migrated, ": use a newer petstore")
 	}
 }
 
