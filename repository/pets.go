@@ -94,12 +94,17 @@ func (t *transaction) addedPets(ctx context.Context, pets []domain.Pet) {
 }
 
 func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
-	err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&petModel{ID: after.ID}).Updates(map[string]any{
-			"name": after.Name, "name_key": domain.FoldName(after.Name), "category_id": after.CategoryID, "status": string(after.Status),
-		})
-	})
-	if err != nil {
+	changed := make(map[string]any, 4) // the database writes an index anew whenever one of its columns is named
+	if after.Name != before.Name {
+		changed["name"], changed["name_key"] = after.Name, domain.FoldName(after.Name)
+	}
+	if after.CategoryID != before.CategoryID {
+		changed["category_id"] = after.CategoryID
+	}
+	if after.Status != before.Status {
+		changed["status"] = string(after.Status)
+	}
+	if err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: after.ID}).Updates(changed) }); err != nil {
 		return err
 	}
 	p.tx.add(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})

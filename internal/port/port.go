@@ -38,7 +38,7 @@ type PetRepository interface {
 	PetReader
 	// Create adds animals, and returns them in the same order. Their ids ascend in this order.
 	Create(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
-	// Update replaces the animal before, which the transaction has read, by after, which has the same id.
+	// Update replaces the animal before, which the transaction has read, by after, which differs from it and has the same id.
 	Update(ctx context.Context, before, after domain.Pet) error
 	// Remove deletes an animal that the transaction has read.
 	Remove(ctx context.Context, pet domain.Pet) error
