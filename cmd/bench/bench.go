@@ -141,7 +141,7 @@ func (b *bench) measureRow(ctx context.Context, r row) error {
 			return err
 		}
 		results[s.label] = append(results[s.label], measured)
-		_, err = fmt.Fprintln(os.Stdout, measured.line(r.name+"/server="+s.label, r.rate > 0))
+		_, err = fmt.Fprintln(os.Stdout, measured.line(r.name+"/server="+s.label, r.rate.Freq > 0))
 		return err
 	})
 	if err != nil {
@@ -152,26 +152,34 @@ func (b *bench) measureRow(ctx context.Context, r row) error {
 }
 
 // summary compares the results of two servers in each round: a reference and petstore, or petstore before and
-// after a change. It returns a row of the table in docs/benchmarks.md: the medians of both, and the medians of
-// the ratios of the rounds. A ratio greater than 1 is better.
+// after a change. It returns a row of the table in docs/benchmarks.md: the medians of both, at a constant rate those of
+// the mean and of the 99th percentile, and the medians of the ratios of the rounds. A ratio greater than 1 is better.
 func summary(r row, before, after []result) string {
-	var rates, times [2][]float64
+	var rates, times, tails [2][]float64
 	var faster, cheaper []float64
 	for i := range before {
 		for n, one := range []result{before[i], after[i]} {
 			rates[n] = append(rates[n], one.rate)
 			times[n] = append(times[n], one.mean.Seconds()*1000)
+			tails[n] = append(tails[n], one.p99.Seconds()*1000)
 		}
 		ratio := after[i].rate / before[i].rate
-		if r.rate > 0 {
+		if r.rate.Freq > 0 {
 			ratio = float64(before[i].mean) / float64(after[i].mean)
 		}
 		faster, cheaper = append(faster, ratio), append(cheaper, float64(before[i].cpu)/float64(after[i].cpu))
 	}
-	if r.clients > 1 && r.rate == 0 {
-		return fmt.Sprintf("| `%s` | %.0f/s | %.0f/s | %.2f | %.2f |", r.name, median(rates[0]), median(rates[1]), median(faster), median(cheaper))
+	compared := fmt.Sprintf("%.2f | %.2f |", median(faster), median(cheaper))
+	switch {
+	case r.least > 0: // the processor time of a few requests cannot be measured
+		compared = fmt.Sprintf("%.2f | – |", median(faster))
+		fallthrough
+	case r.rate.Freq > 0:
+		return fmt.Sprintf("| `%s` | %.2f, %.2f ms | %.2f, %.2f ms | %s", r.name, median(times[0]), median(tails[0]), median(times[1]), median(tails[1]), compared)
+	case r.clients > 1:
+		return fmt.Sprintf("| `%s` | %.0f/s | %.0f/s | %s", r.name, median(rates[0]), median(rates[1]), compared)
 	}
-	return fmt.Sprintf("| `%s` | %.2f ms | %.2f ms | %.2f | %.2f |", r.name, median(times[0]), median(times[1]), median(faster), median(cheaper))
+	return fmt.Sprintf("| `%s` | %.2f ms | %.2f ms | %s", r.name, median(times[0]), median(times[1]), compared)
 }
 
 func median(values []float64) float64 {
@@ -199,7 +207,7 @@ func inTurn(servers []*server, rounds int, measure func(s *server, round int) er
 // measure runs a client, and adds the CPU time that the server has used meanwhile to the result.
 func (b *bench) measure(ctx context.Context, r row, s *server, round int) (result, error) {
 	client := b.wrk
-	if r.rate > 0 {
+	if r.rate.Freq > 0 {
 		client = b.attack
 	}
 	before, err := b.cpuTime(s)

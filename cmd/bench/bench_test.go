@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/repository"
@@ -40,12 +42,12 @@ func TestResultIsWrittenAsBenchmark(t *testing.T) {
 
 func TestSummaryComparesTheRounds(t *testing.T) {
 	t.Parallel()
-	before := []result{{rate: 100, mean: 4e6, cpu: 40}, {rate: 300, mean: 2e6, cpu: 10}, {rate: 200, mean: 3e6, cpu: 30}}
-	after := []result{{rate: 200, mean: 2e6, cpu: 20}, {rate: 900, mean: 1e6, cpu: 2}, {rate: 500, mean: 1e6, cpu: 30}}
+	before := []result{{100, 100, 4e6, 6e6, 40}, {300, 300, 2e6, 8e6, 10}, {200, 200, 3e6, 7e6, 30}}
+	after := []result{{200, 200, 2e6, 5e6, 20}, {900, 900, 1e6, 4e6, 2}, {500, 500, 1e6, 6e6, 30}}
 	for want, r := range map[string]row{
-		"| `Post` | 200/s | 500/s | 2.50 | 2.00 |":     {name: "Post", clients: 64},
-		"| `Lone` | 3.00 ms | 1.00 ms | 2.50 | 2.00 |": {name: "Lone", clients: 1},
-		"| `Rate` | 3.00 ms | 1.00 ms | 2.00 | 2.00 |": {name: "Rate", clients: 64, rate: 500},
+		"| `Post` | 200/s | 500/s | 2.50 | 2.00 |":                 {name: "Post", clients: 64},
+		"| `Lone` | 3.00 ms | 1.00 ms | 2.50 | 2.00 |":             {name: "Lone", clients: 1},
+		"| `Rate` | 3.00, 7.00 ms | 1.00, 5.00 ms | 2.00 | 2.00 |": {name: "Rate", clients: 64, rate: vegeta.Rate{Freq: 500, Per: time.Second}},
 	} {
 		if got := summary(r, before, after); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -91,13 +93,13 @@ func TestClientsSendTheRequests(t *testing.T) {
 		{name: "GET", request: request{path: listPath + "/", count: 9}},
 		{name: "mix", request: request{path: listPath + "/7", posts: 50}},
 		{name: "keys", request: request{posts: 100, keys: true, categories: 50}},
-		{name: "GET at a rate", rate: 200, request: request{path: listPath + "/", count: 9}},
-		{name: "mix at a rate", rate: 200, request: request{path: listPath + "/7", posts: 50}},
+		{name: "GET at a rate", rate: vegeta.Rate{Freq: 200, Per: time.Second}, request: request{path: listPath + "/", count: 9}},
+		{name: "mix at a rate", rate: vegeta.Rate{Freq: 200, Per: time.Second}, request: request{path: listPath + "/7", posts: 50}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			client := b.attack
-			if r.rate == 0 {
+			if r.rate.Freq == 0 {
 				client, r.clients = b.wrk, 1
 			}
 			var gets, posts atomic.Int64

@@ -56,7 +56,7 @@ func (b *bench) attack(ctx context.Context, r row, s *server, _ int) (result, er
 	attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.Connections(clients), vegeta.Timeout(10*time.Second), vegeta.HTTP2(false))
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 	var m vegeta.Metrics
-	for response := range attacker.Attack(r.request.targeter(s), vegeta.Rate{Freq: r.rate, Per: time.Second}, b.duration, s.label) {
+	for response := range attacker.Attack(r.request.targeter(s), r.rate, max(b.duration, r.least), s.label) {
 		m.Add(response)
 	}
 	m.Close()

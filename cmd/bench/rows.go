@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
 const (
@@ -15,7 +18,6 @@ const (
 
 	pets    = 20_000 // the number of pets in each store
 	clients = 64     // the number of clients that send at the same time
-	rate    = 500    // requests per second in the rows with a constant rate
 )
 
 // connections is the number of connections of petstore that read, and the number of connections of the
@@ -26,11 +28,12 @@ var connections = map[string]int{onSQLite: 4, onPostgres: 16, farPostgres: 16}
 type row struct {
 	name        string // the name of the benchmark
 	request     request
-	store       string   // onSQLite, onPostgres or farPostgres
-	clients     int      // the number of clients, which send as fast as the server responds
-	rate        int      // if not 0, the clients send this number of requests per second instead
-	connections int      // the number of connections of the references
-	settings    []string // settings of petstore, as KEY=VALUE
+	store       string        // onSQLite, onPostgres or farPostgres
+	clients     int           // the number of clients, which send as fast as the server responds
+	rate        vegeta.Rate   // if not zero, the clients send at this constant rate instead
+	least       time.Duration // the least duration of a measurement
+	connections int           // the number of connections of the references
+	settings    []string      // settings of petstore, as KEY=VALUE
 	servers     []program
 }
 
@@ -92,12 +95,18 @@ func allRows() []row {
 			rows = append(rows, r.with(store, "1", 1))
 		}
 		for _, r := range []row{list, byID, post} {
-			r.rate = rate
-			rows = append(rows, r.with(store, fmt.Sprintf("%drps", rate), clients))
+			for _, rate := range []int{100, 500, 2000} {
+				r.rate = vegeta.Rate{Freq: rate, Per: time.Second}
+				rows = append(rows, r.with(store, fmt.Sprintf("%drps", rate), clients))
+			}
 		}
 	}
 	for _, r := range []row{list, listUncached, byIDUncached, post} {
 		rows = append(rows, r.with(farPostgres, "64", clients))
+	}
+	for _, r := range []row{byID, post} { // as in a quiet shop, whose connections are idle between two requests
+		r.rate, r.least = vegeta.Rate{Freq: 1, Per: 2 * time.Second}, 8*time.Second
+		rows = append(rows, r.with(farPostgres, "0.5rps", clients))
 	}
 	return rows
 }

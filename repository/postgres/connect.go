@@ -105,12 +105,11 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	return openPool(writer, 1, stdlib.OptionAfterConnect(lock))
 }
 
-// openChecker returns the pool of the connection of Poll. The connection is not pinged after a
-// pause, because a lost connection is replaced anyway.
+// openChecker returns the pool of the connection of Poll.
 func openChecker(config *pgx.ConnConfig) *sql.DB {
 	checker := config.Copy()
 	setDefaults(checker.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
-	return openPool(checker, 1, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
+	return openPool(checker, 1)
 }
 
 // openReaders returns the pool of the connections that read. After epoch has changed, a connection is not
@@ -145,8 +144,10 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 	return &readers{pool, size, epoch}
 }
 
-// openPool returns a pool of at most size connections. It keeps all of them open.
+// openPool returns a pool of at most size connections. It keeps all of them open. A connection is not pinged after a pause,
+// which would be a round trip: Begin, Poll and the readers replace a connection that was lost.
 func openPool(config *pgx.ConnConfig, size int, options ...stdlib.OptionOpenDB) *sql.DB {
+	options = append(options, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 	pool := sql.OpenDB(connector{stdlib.GetConnector(*config, options...)})
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
