@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"example.com/petstore/internal/binding"
-
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/binding"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // unusedService returns a service whose use cases must not be called.
@@ -196,11 +196,36 @@ func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	}
 }
 
-// The struct tag and firstPageQuery must have the same default limit.
-func TestEmptyQueryIsFirstPage(t *testing.T) {
+// A query as in a Link header, or as people spell it, is looked up without parsing it.
+func TestLikelyKeyIsTheKey(t *testing.T) {
 	t.Parallel()
-	q, err := binding.Query[listPetsQuery]("")
-	if got := q.key(); err != nil || got != firstPageQuery {
-		t.Errorf("got %s and error %v, want %s", got, err, firstPageQuery)
+	for raw, want := range map[string]string{
+		"":                                  "limit=20",
+		"limit=5&status=sold&after=20":      "limit=5&status=sold&after=20",
+		"status=available":                  "limit=20&status=available",
+		"limit=20&status=available":         "limit=20&status=available",
+		"categoryId=7&sort=-id":             "limit=20&categoryId=7&sort=-id",
+		"status=available%2Csold&q=r%26+ex": "limit=20&status=available%2Csold&q=r%26+ex",
+	} {
+		q, err := binding.Query[listPetsQuery](raw)
+		if key, likely := q.key(), q.likelyKey(raw); err != nil || key != want || likely != want {
+			t.Errorf("%s: got the key %s, likely %s, and the error %v, want %s", raw, key, likely, err, want)
+		}
 	}
+	id := int64(7)
+	testkit.Equal(t, "the key of an inventory", inventoryQuery{CategoryID: &id}.key(), inventoryQuery{}.likelyKey("categoryId=7"))
+}
+
+// A likely key is not the key of another query.
+func FuzzLikelyKey(f *testing.F) {
+	for _, raw := range []string{"", "limit=5", "status=sold", "id=7", "after=0", "Limit=5", "%6Cimit=5", "q=limit%3D5", "q=limit=5", "&", "after=3&sort=-id"} {
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		likely := listPetsQuery{}.likelyKey(raw)
+		if q, err := binding.Query[listPetsQuery](likely); err == nil && q.key() == likely {
+			q, err := binding.Query[listPetsQuery](raw)
+			testkit.Equal(t, "the key of "+raw, likely, q.key(), err)
+		}
+	})
 }

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -21,12 +20,10 @@ type listCategoriesQuery struct {
 }
 
 func (q listCategoriesQuery) key() string {
-	return "limit=" + strconv.FormatInt(q.Limit, 10) + parameter("after", optional(q.After)...)
+	return limitParameter(q.Limit) + parameter("after", optional(q.After)...)
 }
 
-func (listCategoriesQuery) emptyKey() string {
-	return listCategoriesQuery{Limit: domain.DefaultLimit}.key()
-}
+func (listCategoriesQuery) likelyKey(raw string) string { return withLimit(raw) }
 
 func (q listCategoriesQuery) next(after int64) string {
 	q.After = &after

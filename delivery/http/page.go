@@ -1,7 +1,6 @@
 package http
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,12 +15,11 @@ import (
 )
 
 // serveQuery sends the response to a query: the cached page, or the page that read returns. list is the name of the
-// list in the keys of the cache. A query in canonical form, such as limit=5&status=sold&after=20 in a Link header, is
-// looked up before it is parsed.
+// list in the keys of the cache. The query is looked up before it is parsed, see cachedQuery.
 func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
 	cache, raw := a.pages.use(c.Request.Context()), queryOf(c)
 	var query Q
-	if cache.send(c, pageKey{list, cmp.Or(raw, query.emptyKey())}) {
+	if cache.send(c, pageKey{list, query.likelyKey(raw)}) {
 		return nil
 	}
 	query, err := binding.Query[Q](raw)

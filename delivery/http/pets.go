@@ -255,8 +255,11 @@ type inventoryQuery struct {
 	CategoryID *int64 `form:"categoryId" format:"int64"`
 }
 
-func (q inventoryQuery) key() string    { return parameter("categoryId", optional(q.CategoryID)...) }
-func (inventoryQuery) emptyKey() string { return "" }
+func (q inventoryQuery) key() string {
+	return strings.TrimPrefix(parameter("categoryId", optional(q.CategoryID)...), "&")
+}
+
+func (inventoryQuery) likelyKey(raw string) string { return raw }
 
 // getInventory sends the numbers of animals.
 //

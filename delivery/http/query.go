@@ -50,13 +50,28 @@ func (q pageQuery) canonical(filters string, after int64) string {
 	if q.Sort == newest {
 		filters += "&sort=" + newest
 	}
-	return "limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
+	if after != 0 {
+		filters += "&after=" + strconv.FormatInt(after, 10)
+	}
+	return limitParameter(q.Limit) + filters
 }
 
-// firstPageQuery is the canonical form of the empty query of a list.
-var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
+func (pageQuery) likelyKey(raw string) string { return withLimit(raw) }
 
-func (pageQuery) emptyKey() string { return firstPageQuery }
+func limitParameter(limit int64) string { return "limit=" + strconv.FormatInt(limit, 10) }
+
+var defaultLimit = limitParameter(domain.DefaultLimit)
+
+// withLimit returns a query with the default limit unless it has a limit.
+func withLimit(raw string) string {
+	switch {
+	case raw == "":
+		return defaultLimit
+	case strings.Contains(raw, "limit="):
+		return raw
+	}
+	return defaultLimit + "&" + raw
+}
 
 // parameter returns a parameter in canonical form, as &name=value with its values sorted and separated by commas. Commas
 // are encoded, because parsers of the header Link split at commas. Without values, parameter returns "".
@@ -79,11 +94,12 @@ func optional[T any](value *T) []T {
 	return []T{*value}
 }
 
-// A cachedQuery is a query whose response is cached. All its spellings have the same key. emptyKey is the key of the query
-// without parameters.
+// A cachedQuery is a query whose response is cached. All its spellings have the same key, its canonical form. likelyKey
+// returns the key of a query that is spelt as in a Link header or as people do, without parsing it. For other spellings
+// it returns what is no key.
 type cachedQuery interface {
 	key() string
-	emptyKey() string
+	likelyKey(raw string) string
 }
 
 // A listQuery is the query of a list. next returns the query for the page after an id.
