@@ -18,12 +18,12 @@ type collector struct {
 	engine.Numbers                // as they are after the transaction
 	before         engine.Numbers // as they were before
 	changes        []changeModel
-	counts         map[int64]*categoryModel // what is added to the numbers of each category
+	counts         map[int64]*deltas // what is added to the numbers of each category
 	err            error
 }
 
 func newCollector(n engine.Numbers) collector {
-	return collector{Numbers: n, before: n, counts: map[int64]*categoryModel{}}
+	return collector{Numbers: n, before: n, counts: map[int64]*deltas{}}
 }
 
 // add adds a change of the caller in ctx.
@@ -48,9 +48,16 @@ func (c *collector) add(ctx context.Context, changeType domain.ChangeType, recor
 	}
 }
 
+// Deltas are what is added to the numbers of a category. With mayEmpty, the numbers may all be zero afterwards.
+type deltas struct {
+	categoryModel
+	mayEmpty bool
+}
+
 // count adds n to the numbers of animals that have the category and the status of pet.
 func (c *collector) count(pet domain.Pet, n int64) {
 	category := c.countsOf(pet.CategoryID)
+	category.mayEmpty = category.mayEmpty || n < 0
 	ofCategory, ofAll := &category.None, &c.None
 	switch pet.Status {
 	case domain.PetAvailable:
@@ -65,10 +72,10 @@ func (c *collector) count(pet domain.Pet, n int64) {
 }
 
 // countsOf returns what is added to the numbers of a category.
-func (c *collector) countsOf(id int64) *categoryModel {
+func (c *collector) countsOf(id int64) *deltas {
 	category := c.counts[id]
 	if category == nil {
-		category = &categoryModel{ID: id}
+		category = &deltas{categoryModel: categoryModel{ID: id}}
 		c.counts[id] = category
 	}
 	return category
@@ -96,7 +103,7 @@ func (c *collector) write(tx engine.Tx, at time.Time) error {
 		return err
 	}
 	ids := slices.Sorted(maps.Keys(c.counts))
-	ids = slices.DeleteFunc(ids, func(id int64) bool { return *c.counts[id] == categoryModel{ID: id} })
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return c.counts[id].categoryModel == categoryModel{ID: id} })
 	if err := addCounts.rows(tx, len(ids), func(i int, to []any) []any {
 		m := c.counts[ids[i]]
 		return append(to, m.ID, m.Available, m.Pending, m.Sold, m.None)
@@ -104,7 +111,7 @@ func (c *collector) write(tx engine.Tx, at time.Time) error {
 		return err
 	}
 	for _, id := range ids {
-		if m := c.counts[id]; min(m.Available, m.Pending, m.Sold, m.None) < 0 {
+		if c.counts[id].mayEmpty {
 			if err := tx.Queue(deleteEmpty, id); err != nil {
 				return err
 			}

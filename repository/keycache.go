@@ -53,9 +53,7 @@ func newKeyCache(stored keys, staleIfUnavailable time.Duration) (*keyCache, erro
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // without an Executor, otter would start a goroutine
 	})
-	lookups := batch.New(batch.Options{Size: maxSharedLookups, Leave: true}, func(_ context.Context, take func() []*keyLookup) error {
-		return stored.find(context.Background(), take) // not the context of the leader: others wait, too
-	})
+	lookups := batch.New(batch.Options{Size: maxSharedLookups, Leave: true}, stored.find)
 	return &keyCache{stored, stored.readers, staleIfUnavailable, entries, lookups}, err
 }
 
@@ -66,7 +64,7 @@ func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key
 		return known.key, nil
 	}
 	lookup := &keyLookup{hash: hash}
-	err := c.readers.report(unavailable(c.lookups.Do(ctx, lookup)))
+	err := c.readers.share(ctx, func(ctx context.Context) error { return c.lookups.Do(ctx, lookup) })
 	switch {
 	case ok && errors.Is(err, domain.ErrUnavailable) && now.Sub(known.at) < c.staleIfUnavailable:
 		return known.key, nil

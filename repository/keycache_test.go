@@ -60,7 +60,7 @@ type awayDatabase struct {
 	away *atomic.Bool
 }
 
-func (d awayDatabase) ReadContext(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+func (d awayDatabase) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if d.away.Load() {
 		cancel()
@@ -157,7 +157,7 @@ func TestLookupsOfKeysShareAQuery(t *testing.T) {
 	testkit.Equal(t, "the number of keys that were found", int64(callers/4), sum)
 }
 
-// Otherwise each look-up would wait for the timeout, one after the other.
+// Each look-up waits at most for the timeout, and not one after the other.
 func TestLookupsOfKeysShareATimeout(t *testing.T) {
 	t.Parallel()
 	s := open(t, newEngine(t), repository.Options{Timeout: time.Second})
@@ -165,6 +165,7 @@ func TestLookupsOfKeysShareATimeout(t *testing.T) {
 	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
 	defer s.ReleaseReadSlots(maxOpenConns)
 	results := make(chan error, callers)
+	start := time.Now()
 	for range callers {
 		go func() {
 			_, err := s.Keys().FindByHash(t.Context(), apikey.Hash{})
@@ -175,5 +176,7 @@ func TestLookupsOfKeysShareATimeout(t *testing.T) {
 	for range callers {
 		testkit.WantError(t, "FindByHash", <-results, domain.ErrUnavailable, context.DeadlineExceeded)
 	}
-	testkit.Equal(t, "the look-ups that have waited for a connection", int64(1), s.ReadWaits())
+	if took := time.Since(start); took > callers/2*time.Second {
+		t.Errorf("all look-ups took %s, want about 1s", took)
+	}
 }

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -23,8 +22,6 @@ func (k keys) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, err
 // find runs the look-ups that take returns with one query, once a connection is free. It repeats the last hash, so that few
 // statements are prepared.
 func (k keys) find(ctx context.Context, take func() []*keyLookup) error {
-	take = sync.OnceValue(take)
-	defer take() // without a connection, all look-ups get the error: otherwise each would wait for the timeout, one after the other
 	return k.readers.run(ctx, k.db, func(db *gorm.DB) error {
 		lookups := take()
 		byHash := make(map[apikey.Hash][]*keyLookup, len(lookups))

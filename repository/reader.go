@@ -64,10 +64,7 @@ type readByID[T any] struct {
 func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error) {
 	read := &readByID[T]{ids: ids}
 	if r.shared != nil {
-		if err := r.readers.usable(); err != nil {
-			return read, err
-		}
-		return read, r.readers.report(unavailable(r.shared.Do(ctx, read)))
+		return read, r.readers.share(ctx, func(ctx context.Context) error { return r.shared.Do(ctx, read) })
 	}
 	return read, r.read(ctx, func(db *gorm.DB) (err error) {
 		read.found, read.position, err = r.withIDs(db, ids)
@@ -80,11 +77,8 @@ const maxSharedReads = 64
 
 // share lets concurrent reads by id share a query. The caller must close the group.
 func (r reader[T]) share() *batch.Group[*readByID[T]] {
-	return batch.New(batch.Options{Size: maxSharedReads, Leave: true}, func(_ context.Context, take func() []*readByID[T]) error {
-		reads := take()
-		ctx, cancel := r.database.ReadContext(context.Background(), r.readers.timeout)
-		defer cancel()
-		return r.readTogether(r.db.WithContext(ctx), reads)
+	return batch.New(batch.Options{Size: maxSharedReads, Leave: true}, func(ctx context.Context, take func() []*readByID[T]) error {
+		return r.readers.run(ctx, r.db, func(db *gorm.DB) error { return r.readTogether(db, take()) })
 	})
 }
 

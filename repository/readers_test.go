@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 )
@@ -161,6 +162,37 @@ func TestLookupsOfKeysThatWaitAreCounted(t *testing.T) {
 	testkit.WaitUntil(t, "the look-up waits", func() bool { return counter(t, s, "petstore_store_read_waits_total") == 1 })
 	s.ReleaseReadSlots(maxOpenConns)
 	testkit.WantError(t, "FindByHash", <-result, domain.ErrUnauthenticated)
+}
+
+// On a database server, reads by id share a query, which waits for a connection as other reads do.
+func TestSharedReadsThatWaitAreCounted(t *testing.T) {
+	t.Parallel()
+	s := open(t, checking(newEngine(t), func() (engine.Numbers, bool, error) { return engine.Numbers{}, false, nil }), repository.Options{})
+	inTx(t, s, adding("Rex"))
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Pets().Get(t.Context(), 1)
+		result <- err
+	}()
+	testkit.WaitUntil(t, "the read waits", func() bool { return s.ReadWaits() == 1 })
+	s.ReleaseReadSlots(maxOpenConns)
+	check(t, <-result)
+}
+
+// A search waits for another search and for a connection, together at most for the timeout.
+func TestSearchTakesAtMostTheTimeout(t *testing.T) {
+	t.Parallel()
+	const timeout = 2 * time.Second
+	s := open(t, newEngine(t), repository.Options{Timeout: timeout})
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
+	defer s.ReleaseReadSlots(maxOpenConns)
+	time.AfterFunc(timeout*3/4, s.AcquireSearch())
+	start := time.Now()
+	testkit.WantError(t, "a search", calls["pets.List of a search"](t.Context(), s), domain.ErrUnavailable, context.DeadlineExceeded)
+	if took := time.Since(start); took > timeout*3/2 {
+		t.Errorf("the search took %s, want about %s", took, timeout)
+	}
 }
 
 // Each waits for another Each, at most for the timeout. No other read does.

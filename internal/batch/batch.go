@@ -66,13 +66,13 @@ type call[C any] struct {
 	err   error
 }
 
-// New returns a Group. The leader calls run with its own context. run calls take once, when it is ready:
-// calls that have arrived by then are in the batch, the call of the leader first. run stores the results in
-// the calls.
+// New returns a Group. The leader calls run with its own context. run calls take when it is ready, once or,
+// if it fails before, not at all: calls that have arrived by then are in the batch, the call of the leader
+// first. run stores the results in the calls, and ends at the deadline of its context.
 //
 // All calls of a batch return the error of run. But if the context of the leader has ended, only the leader
 // does: the others are queued again, and the newest leads, because it has the most time left. So run must
-// not return an error after it did something that must not be repeated.
+// not return an error after it did something that must not be repeated, and callers should have a deadline.
 //
 // If run panics or calls runtime.Goexit, the goroutine of the leader does, and the other calls of the batch
 // return an error.

@@ -18,6 +18,7 @@ import (
 type Numbers struct {
 	database engine.Database
 	interval time.Duration // see engine.Database.PollInterval
+	timeout  time.Duration // of each call of Now
 	checks   *batch.Group[struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check that succeeded began, nil before the first
 	patient  bool                      // see New
@@ -38,14 +39,14 @@ type failure struct {
 // failureAge is how long after a check that failed Now does not wait for another one.
 const failureAge = 2 * time.Second
 
-// New returns the numbers of a database. timeout is how long a query for them may take. If patient is false, callers do not
+// New returns the numbers of a database. timeout is how long a call of Now may take. If patient is false, callers do not
 // wait for a database that hangs: after a check has failed, Now returns its error, and checks in the background.
 func New(database engine.Database, timeout time.Duration, patient bool) *Numbers {
-	n := &Numbers{database: database, interval: database.PollInterval(), patient: patient}
+	n := &Numbers{database: database, interval: database.PollInterval(), timeout: timeout, patient: patient}
 	n.latest.Store(&domain.Numbers{})
-	n.checks = batch.New(batch.Options{Leave: true}, func(_ context.Context, take func() []struct{}) error {
+	n.checks = batch.New(batch.Options{Leave: true}, func(ctx context.Context, take func() []struct{}) error {
 		take()
-		ctx, cancel := database.ReadContext(context.Background(), timeout) // not the context of the leader: others wait, too
+		ctx, cancel := database.ReadContext(ctx)
 		defer cancel()
 		return n.check(ctx)
 	})
@@ -77,7 +78,7 @@ func (n *Numbers) Now(ctx context.Context) (domain.Numbers, error) {
 		if err = n.Failed(); err != nil {
 			n.background()
 		} else {
-			err = n.checks.Do(ctx, struct{}{})
+			err = n.wait(ctx)
 		}
 	}
 	return *n.latest.Load(), err
@@ -96,9 +97,16 @@ func (n *Numbers) background() {
 	if n.checking.CompareAndSwap(false, true) {
 		n.ended.Go(func() {
 			defer n.checking.Store(false)
-			_ = n.checks.Do(context.Background(), struct{}{}) // the next call of Now returns the error
+			_ = n.wait(context.Background()) // the next call of Now returns the error
 		})
 	}
+}
+
+// wait waits for a check that begins after the call.
+func (n *Numbers) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, n.timeout)
+	defer cancel()
+	return n.checks.Do(ctx, struct{}{})
 }
 
 // check asks the database for the commits since the last check.

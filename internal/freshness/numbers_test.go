@@ -3,6 +3,7 @@ package freshness_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,8 +40,8 @@ func (d *database) Poll(context.Context) (engine.Numbers, bool, error) {
 
 func (d *database) PollInterval() time.Duration { return d.interval }
 
-func (*database) ReadContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, timeout)
+func (*database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithCancel(ctx)
 }
 
 // newNumbers returns numbers that are closed when the test ends.
@@ -238,6 +239,33 @@ func TestOnlyOneCallerWaitsForADatabaseThatHangs(t *testing.T) {
 			testkit.Equal(t, "how long a call waited for the database that is back", time.Duration(0), took, err)
 		})
 	}
+}
+
+// Callers that give up early must not make the others wait for one check after the other.
+func TestCallTakesAtMostTheTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &hangingDatabase{}
+		n := freshness.New(d, time.Second, true)
+		defer n.Close()
+		d.hangs.Store(true)
+		var callers sync.WaitGroup
+		defer callers.Wait()
+		for range 30 {
+			callers.Go(func() {
+				impatient, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				defer cancel()
+				_, _ = n.Now(impatient)
+			})
+			callers.Go(func() {
+				start := time.Now()
+				_, err := n.Now(t.Context())
+				testkit.WantError(t, "Now", err, context.DeadlineExceeded)
+				testkit.Equal(t, "how long Now took", time.Second, time.Since(start))
+			})
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
 }
 
 func TestDatabaseThatIsBackIsUsedAgain(t *testing.T) {

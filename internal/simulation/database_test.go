@@ -146,8 +146,9 @@ func (p *process) PollInterval() time.Duration {
 
 const pollInterval = 45 * time.Millisecond
 
-func (p *process) ReadContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
+func (p *process) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, _ := ctx.Deadline()
+	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
 }
 
 func (p *process) Poll(ctx context.Context) (found engine.Numbers, others bool, err error) {

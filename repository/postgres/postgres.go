@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -96,10 +95,11 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 
 func (d *database) Readers() gorm.ConnPool { return d.readers }
 
-// ReadContext implements engine.Database. The timeout ends the query. When the client disconnects, the query continues,
-// because pgx closes the connection of an interrupted query.
-func (d *database) ReadContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
+// ReadContext implements engine.Database. When the client disconnects, the query continues, because pgx closes the
+// connection of an interrupted query.
+func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, _ := ctx.Deadline()
+	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
 }
 
 // Check implements engine.Database. The server does not acknowledge a commit that it could lose itself, so

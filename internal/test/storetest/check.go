@@ -44,6 +44,9 @@ func RunCheck(t *testing.T, service, command *repository.Store, execute func(t *
 		{name: "no counts", statement: "DELETE FROM categories", want: []string{
 			"the numbers of the category 7 need 1 pending more", "the numbers of the category 8 need 1 sold more",
 		}},
+		{name: "a category without animals", statement: "INSERT INTO categories (id, none) VALUES (70, -1)", want: []string{
+			"the numbers of the category 70 need 1 without a status more",
+		}},
 		{name: "ids", statement: "UPDATE store SET last_pet = 1, last_order = 0, last_key = 0", want: []string{
 			"there is the animal 2, but the last id that was given out is 1",
 			"there is the order 1, but the last id that was given out is 0",
@@ -76,6 +79,8 @@ func RunCheck(t *testing.T, service, command *repository.Store, execute func(t *
 			testkit.Equal(t, c.name+": the differences", c.want, texts(found))
 		}
 	}
+	categories, err := service.Categories().List(t.Context(), domain.CategoryQuery{Limit: 10})
+	testkit.Equal(t, "the number of categories", 2, len(categories.Items), err)
 	rex := domain.Pet{ID: 1, Name: "Rex", CategoryID: 7, Status: domain.PetPending}
 	position := latest(t, service)
 	execute(t, "UPDATE pets SET status = 'available' WHERE id = 1; DELETE FROM pets WHERE id = 2")
