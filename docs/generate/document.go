@@ -98,7 +98,7 @@ func orderParameters(doc object) error {
 func addFailures(doc object) error {
 	for route, op := range operations(doc) {
 		for status, response := range sorted(at(op, "responses")) {
-			if status < "400" {
+			if status < "400" || status == "default" {
 				continue
 			}
 			if err := addFailure(at(doc, "components", "examples"), status, response); err != nil {

@@ -49,7 +49,7 @@ func TestNamePatternMatchesValidNames(t *testing.T) {
 	}
 }
 
-// What generators would otherwise get wrong: the type of the stream, sets instead of lists, a string instead of an enum.
+// What generators would otherwise get wrong: the type of the stream, an error without a type, sets instead of lists, a string instead of an enum.
 func TestDocumentSaysWhatGeneratorsNeed(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -58,6 +58,10 @@ func TestDocumentSaysWhatGeneratorsNeed(t *testing.T) {
 	}
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
+			other := operation.Responses.Default()
+			if other == nil || other.Value.Content["application/json"].Schema.Ref != "#/components/schemas/Error" {
+				t.Errorf("%s %s: the response default is not an Error", method, path)
+			}
 			for _, parameter := range operation.Parameters {
 				if parameter.Value.Schema.Value.UniqueItems {
 					t.Errorf("%s %s: %s is a set", method, path, parameter.Value.Name)
