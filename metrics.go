@@ -87,11 +87,11 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 }
 
 // registerStore registers the metrics of connection pools, waiting transactions, animals and API keys.
-func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets) error {
+func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets, now func() time.Time) error {
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys()}, waiting)...)
+	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys(), now}, waiting)...)
 }
 
 // scrapeTimeout is the maximum time that a scrape waits for the animals, and for the API keys. If the store is not
@@ -129,7 +129,10 @@ var keyExpiration = prometheus.NewDesc(
 )
 
 // A keyCollector exports when API keys expire. It reads the keys at each scrape.
-type keyCollector struct{ keys port.KeyReader }
+type keyCollector struct {
+	keys port.KeyReader
+	now  func() time.Time
+}
 
 // Describe implements prometheus.Collector.
 func (keyCollector) Describe(to chan<- *prometheus.Desc) { to <- keyExpiration }
@@ -143,7 +146,7 @@ func (c keyCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	for _, key := range keys {
-		if key.ExpiresAt != nil && key.RevokedAt == nil && key.Usable(usecase.Now()) {
+		if key.ExpiresAt != nil && key.RevokedAt == nil && key.Usable(c.now()) {
 			seconds := float64(key.ExpiresAt.UnixMilli()) / 1000
 			to <- prometheus.MustNewConstMetric(keyExpiration, prometheus.GaugeValue, seconds, strconv.FormatInt(key.ID, 10))
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,4 +71,19 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 			t.Errorf("%s with the keys of a and b: got %v, want %v", path, got, want)
 		}
 	}
+}
+
+// Whether a key is usable is a matter of Options.Now, as in requests.
+func TestExpirationOfKeysIsComparedWithTheClockOfTheHost(t *testing.T) {
+	t.Parallel()
+	registry, now := prometheus.NewRegistry(), atomic.Int64{}
+	service := newService(t, newEngine(t), petstore.Options{
+		Now: func() time.Time { return time.Unix(now.Load(), 0) }, API: rest.Options{Metrics: registry},
+	})
+	if _, err := service.Keys().Create(t.Context(), "till", time.Hour, ""); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Equal(t, "a usable key is exported", true, metricNames(t, registry)["petstore_key_expiration_timestamp_seconds"])
+	now.Store(3600)
+	testkit.Equal(t, "an expired key is exported", false, metricNames(t, registry)["petstore_key_expiration_timestamp_seconds"])
 }

@@ -123,7 +123,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
 	s.categories, s.changes = usecase.NewCategories(s.store, s.store.Categories()), usecase.NewChanges(s.store, s.store.Changes(), now)
-	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
+	if err := s.metrics.registerStore(s.store, s.pets, now); err != nil {
 		return nil, err
 	}
 	if api.Metrics != nil {

@@ -22,7 +22,6 @@ import (
 // Pets has the use cases of the catalogue. usecase.Pets implements it.
 type Pets interface {
 	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
-	Get(ctx context.Context, id int64) (domain.Pet, error)
 	Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (created domain.Pet, replayed bool, err error)
 	CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) (created []domain.Pet, replayed bool, err error)
 	Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (updated domain.Pet, changed bool, err error)
@@ -33,7 +32,6 @@ type Pets interface {
 // Orders has the use cases of the orders. usecase.Orders implements it.
 type Orders interface {
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
-	Get(ctx context.Context, id int64) (domain.Order, error)
 	Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (placed domain.Order, replayed bool, err error)
 	Deliver(ctx context.Context, id int64) (delivered domain.Order, changed bool, err error)
 	Cancel(ctx context.Context, id int64) (cancelled domain.Order, changed bool, err error)
