@@ -101,7 +101,7 @@ func (f StoreFile) LogRestore(log *zap.Logger) {
 	if f == "" || err != nil {
 		return
 	}
-	from, err := os.ReadFile(path)
+	from, err := os.ReadFile(path) //nolint:gosec // the operator names the store
 	log.Info("the store was restored", zap.Time("at", info.ModTime().UTC()), zap.String("from", strings.TrimSpace(string(from))), zap.Error(err))
 	if err := os.Remove(path); err != nil {
 		log.Warn("the next start will log this restore again", zap.Error(err))
