@@ -3,9 +3,6 @@ package petstore
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -34,12 +31,9 @@ const (
 // after a restore: then store what Changes().Latest returns, read all records, and follow from the stored position. End ctx
 // before Close.
 func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Context, domain.Change) error) error {
-	position := s.followers.add()
-	defer s.followers.remove(position)
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		position.Store(after)
 		if latest, err := s.store.Numbers(ctx); err != nil || latest.Position == after { // there is nothing to read
 			if !wait(ctx, ticker) {
 				break
@@ -59,48 +53,12 @@ func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Conte
 			if err != nil {
 				return err
 			}
-			position.Store(change.Seq)
 		}
 		if !page.More && !wait(ctx, ticker) {
 			break
 		}
 	}
 	return ctx.Err()
-}
-
-// followers are the running calls of Follow: the positions up to which their functions have handled the changes.
-type followers struct {
-	mu        sync.Mutex
-	positions []*atomic.Int64
-}
-
-// add adds a call of Follow, which stores its position.
-func (f *followers) add() *atomic.Int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	position := &atomic.Int64{}
-	f.positions = append(f.positions, position)
-	return position
-}
-
-// remove removes a call of Follow.
-func (f *followers) remove(position *atomic.Int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.positions = slices.DeleteFunc(f.positions, func(other *atomic.Int64) bool { return other == position })
-}
-
-// lag returns how many changes the slowest call of Follow is behind the latest position. A call at position 0,
-// which has no change yet, does not count.
-func (f *followers) lag(latest int64) (lag int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, position := range f.positions {
-		if handled := position.Load(); handled > 0 {
-			lag = max(lag, latest-handled)
-		}
-	}
-	return lag
 }
 
 // wait waits for the ticker, and reports false when ctx ends.

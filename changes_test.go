@@ -10,10 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"example.com/petstore"
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/testkit"
@@ -74,37 +71,6 @@ func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	defer cancel()
 	err = service.Follow(ctx, last, func(_ context.Context, change domain.Change) error { return fmt.Errorf("unexpected %+v", change) })
 	testkit.WantError(t, "Follow without changes", err, context.DeadlineExceeded)
-}
-
-func TestMetricsHaveTheLagOfTheSlowestFollow(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	service := newService(t, newEngine(t), petstore.Options{API: rest.Options{Metrics: registry}})
-	want := func(when string, want float64) {
-		t.Helper()
-		families, err := registry.Gather()
-		testkit.Check(t, err)
-		for _, family := range families {
-			if got := family.GetMetric()[0].GetGauge().GetValue(); family.GetName() == "petstore_changes_follow_lag" && got != want {
-				t.Errorf("%s: got the lag %v, want %v", when, got, want)
-			}
-		}
-	}
-	begin, err := service.Changes().Latest(t.Context())
-	testkit.Check(t, err)
-	_, _, err = service.Pets().CreateAll(t.Context(), slices.Repeat([]domain.NewPet{{Name: "Rex", CategoryID: 7}}, 3), domain.IdempotencyKey{})
-	testkit.Check(t, err)
-	want("without a call", 0)
-	handled, end := 0, errors.New("end")
-	err = service.Follow(t.Context(), begin, func(context.Context, domain.Change) error {
-		want(fmt.Sprintf("after %d changes", handled), float64(3-handled))
-		if handled++; handled == 2 {
-			return end
-		}
-		return nil
-	})
-	testkit.WantError(t, "Follow", err, end)
-	want("after the call", 0)
 }
 
 func TestFollowPassesWhoMadeAChangeAndTheAnimalBefore(t *testing.T) {

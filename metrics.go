@@ -86,20 +86,12 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 	return commit, failure, r.registerAll(sizes, durations, failures)
 }
 
-// registerStore registers the metrics of connection pools, waiting transactions, calls of Follow, animals and API keys.
-func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets, following *followers) error {
-	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "petstore_changes_follow_lag", Help: "Changes that the slowest call of Follow has not handled yet.",
-	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
-		defer cancel()
-		latest, _ := store.Numbers(ctx) // after an error, the last known numbers
-		return float64(following.lag(latest.Position))
-	})
+// registerStore registers the metrics of connection pools, waiting transactions, animals and API keys.
+func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets) error {
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys()}, waiting, lag)...)
+	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys()}, waiting)...)
 }
 
 // scrapeTimeout is the maximum time that a scrape waits for the animals, and for the API keys. If the store is not
