@@ -39,14 +39,16 @@ func logChangedKeys(known map[int64]apikey.Key, all []apikey.Key, log *zap.Logge
 		entry := log.With(zap.Int64("key_id", key.ID), zap.String("name", key.Name), zap.Strings("scopes", key.Scopes.List()))
 		switch {
 		case known == nil:
+			continue
 		case !exists && key.Lineage != key.ID:
-			entry.Info("API key created by a rotation", zap.Int64("first_key_id", key.Lineage))
+			entry.Info("API key created by a rotation", zap.Int64("first_key_id", key.Lineage), zap.Time("created_at", key.CreatedAt))
 		case !exists:
-			entry.Info("API key created")
-		case key.RevokedAt != nil && (old.RevokedAt == nil || !old.RevokedAt.Equal(*key.RevokedAt)):
-			entry.Info("API key revoked", zap.Time("revoked_at", *key.RevokedAt))
+			entry.Info("API key created", zap.Time("created_at", key.CreatedAt))
 		case key.Name != old.Name || key.Scopes != old.Scopes:
 			entry.Info("API key edited")
+		}
+		if key.RevokedAt != nil && (old.RevokedAt == nil || !old.RevokedAt.Equal(*key.RevokedAt)) {
+			entry.Info("API key revoked", zap.Time("revoked_at", *key.RevokedAt))
 		}
 	}
 	return now

@@ -55,6 +55,13 @@ func TestServiceLogsWhatOthersDoWithKeys(t *testing.T) {
 		want("API key revoked 2 till 2 [pets:read]", "API key created by a rotation 3 till 2 [pets:read]")
 		testkit.Check(t, keys.Revoke(t.Context(), 2))
 		want("API key revoked 2 till 2 [pets:read]")
+		_, err = keys.Create(t.Context(), "mistake", 0, "")
+		testkit.Check(t, err)
+		testkit.Check(t, keys.Revoke(t.Context(), 4))
+		testkit.Check(t, keys.Edit(t.Context(), 3, "till 3", ""))
+		testkit.Check(t, keys.Revoke(t.Context(), 3))
+		want("API key edited 3 till 3 [pets:read]", "API key revoked 3 till 3 [pets:read]",
+			"API key created 4 mistake []", "API key revoked 4 mistake []")
 		want()
 	})
 }

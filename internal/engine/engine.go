@@ -59,6 +59,8 @@ type Schema struct {
 	Version  int64 // the number of the latest migration that was applied
 	Previous int64 // the Version before Open migrated the store; Version if Open has applied no migration
 	Created  bool  // whether Open created the store
+	// MigratedAt is when the latest migration was applied, by this or another process.
+	MigratedAt time.Time
 	// OtherTables are the names of the tables of other programs in the same database, separated by commas.
 	OtherTables string
 }

@@ -259,6 +259,17 @@ func TestReaderFindsTheColumnsByTheirTitles(t *testing.T) {
 	})
 }
 
+// Lines above the header have fewer titles. Rows may have more cells, if a column has no title.
+func TestErrorNamesTheTitlesOfAHeaderWithoutOurColumns(t *testing.T) {
+	t.Parallel()
+	testRead(t, file.CSV, file.Options{}, map[string]readCase{
+		"a column without a title": {"Zoo;1.11.2026\nTier;Art;;\nRex;7;x;3\n", []string{
+			`error: line 2: the header has no column name and no column categoryId, but "Tier", "Art", 3 (without a title), ` +
+				`4 (without a title): if one is name, add --column name=TITLE`,
+		}},
+	})
+}
+
 func TestUpdateNeedsAllColumnsAndIDs(t *testing.T) {
 	t.Parallel()
 	testRead(t, file.CSV, file.Options{AllColumns: true, RequireID: true}, map[string]readCase{

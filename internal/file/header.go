@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"example.com/petstore/internal/binding"
 )
@@ -48,22 +49,26 @@ func (o Options) required(column string) bool {
 
 // findHeader returns the number of lines above the header of a CSV file, and the delimiter of the file. start is the start
 // of the file. The header is the first line with the columns name and categoryId, or id and name of categories. If there is
-// none, findHeader returns the line with most of the columns, or with most cells, for an error.
+// none, findHeader returns the line with most of the columns, or with most titles, for an error. A number is no title, so that
+// a row is not taken for a header that leaves out a title.
 func (o Options) findHeader(start []byte) (above int, delimiter byte) {
 	line, best := 0, 0
 	delimiter = delimiters[0]
 	for text := range bytes.Lines(start) {
 		for _, d := range []byte(delimiters) {
 			cells := cellsOf(text, d)
-			columns := map[string]bool{}
+			columns, titles := map[string]bool{}, 0
 			for _, cell := range cells {
 				columns[o.columnOf(cell)] = true
+				if strings.ContainsFunc(cell, unicode.IsLetter) {
+					titles++
+				}
 			}
 			if columns["name"] && (columns["categoryId"] || o.Categories && columns["id"]) {
 				return line, d
 			}
 			delete(columns, "")
-			if score := len(columns)<<20 + len(cells); score > best {
+			if score := len(columns)<<20 + titles; score > best {
 				above, delimiter, best = line, d, score
 			}
 		}

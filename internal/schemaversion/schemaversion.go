@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"io/fs"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -23,6 +24,12 @@ func NewProvider(dialect goose.Dialect, db *sql.DB, fsys fs.FS, options ...goose
 		return nil, err
 	}
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true))...)
+}
+
+// MigratedAt returns when the latest migration was applied. tstamp is the SQL of this time, in UTC.
+func MigratedAt(ctx context.Context, db *sql.DB, tstamp string) (at time.Time, err error) {
+	err = db.QueryRowContext(ctx, "SELECT "+tstamp+" FROM "+Table+" ORDER BY version_id DESC LIMIT 1").Scan(&at)
+	return at.UTC(), err
 }
 
 // Read returns the schema version of a store. It is not valid if the table is empty. If the version is newer than this

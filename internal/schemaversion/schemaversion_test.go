@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -41,7 +42,12 @@ func wantStore(t *testing.T, d enginetest.Database, want engine.Schema) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
 	testkit.Check(t, err)
-	testkit.Equal(t, "the schema", want, store.Schema())
+	got := store.Schema()
+	if age := time.Since(got.MigratedAt); age < -time.Minute || age > time.Hour {
+		t.Errorf("the schema was migrated at %s, want now", got.MigratedAt)
+	}
+	got.MigratedAt = time.Time{}
+	testkit.Equal(t, "the schema", want, got)
 	testkit.Check(t, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close()))
 }
 

@@ -43,6 +43,9 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (sch
 	if schema, err = migrate(ctx, pool, exists, !o.NoMigration && (!exists || !o.Exclusive)); err == nil {
 		schema.OtherTables, err = otherTables(ctx, pool)
 	}
+	if err == nil { // goose stores the time of the time zone of its session
+		schema.MigratedAt, err = schemaversion.MigratedAt(ctx, pool, "tstamp AT TIME ZONE current_setting('TimeZone')")
+	}
 	return schema, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/test/postgrestest"
@@ -65,6 +66,18 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 		execute(t, dsn, `CREATE SCHEMA "`+name+`"`)
 		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{})
 		check(t, store.InTx(t.Context(), adding("Rex")))
+	}
+}
+
+func TestTimeOfTheMigrationIsUTC(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.With(server.NewDatabase(t), "timezone", "Asia/Tokyo")
+	for range 2 { // creates the store, and opens it again
+		store := open(t, dsn, repository.Options{})
+		if age := time.Since(store.Schema().MigratedAt); age < -time.Minute || age > time.Hour {
+			t.Errorf("got the time %s, want now", store.Schema().MigratedAt)
+		}
+		check(t, store.Close())
 	}
 }
 

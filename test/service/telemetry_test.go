@@ -115,7 +115,7 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 		want := map[string]any{
 			"level": "info", "time": got["time"], "msg": "serving", "version": build.Version, "commit": build.Commit, "address": s.Address(),
 			"store": harness.StorePath(dir), "schema_version": float64(engine.SchemaVersion), "store_created": args != nil,
-			"other_tables": "vets",
+			"schema_migrated_at": got["schema_migrated_at"], "other_tables": "vets",
 		}
 		if args != nil {
 			want["settings_file"] = filepath.Join(dir, "shop.yaml")
@@ -126,6 +126,37 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 		if warned := strings.Contains(s.Log.String(), "created the store beside the tables of another program"); warned != (args != nil) {
 			t.Errorf("serve %s warns of the tables of another program: %t", args, warned)
 		}
+	}
+}
+
+func TestFirstStartAfterARestoreLogsIt(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.MustRun(t, dir, "backup", "monday.db")
+	type restore struct {
+		At   time.Time
+		From string
+	}
+	start := func() (entry restore, logged bool) {
+		s := harness.Start(t, dir)
+		s.Stop(t)
+		line := regexp.MustCompile(`(?m)^.*"msg":"the store was restored",.*$`).FindString(s.Log.String())
+		if line != "" {
+			testkit.Check(t, json.Unmarshal([]byte(line), &entry))
+		}
+		return entry, line != ""
+	}
+	if entry, logged := start(); logged {
+		t.Errorf("a start without a restore logged %v", entry)
+	}
+	before := time.Now().Add(-time.Second) // the time of a file is that of a tick of the kernel
+	harness.MustRun(t, dir, "restore", "monday.db")
+	restored := time.Now()
+	if entry, _ := start(); entry.From != filepath.Join(dir, "monday.db") || entry.At.Before(before) || entry.At.After(restored) {
+		t.Errorf("the first start after the restore logged %v, want the file and the time of the restore", entry)
+	}
+	if entry, logged := start(); logged {
+		t.Errorf("the second start after the restore logged %v again", entry)
 	}
 }
 

@@ -24,7 +24,11 @@ var migrations embed.FS
 
 // Migrate migrates the schema of a database that CheckFile has accepted.
 func Migrate(ctx context.Context, db *sql.DB) (engine.Schema, error) {
-	return migrate(ctx, db, migrations)
+	schema, err := migrate(ctx, db, migrations)
+	if err == nil {
+		schema.MigratedAt, err = schemaversion.MigratedAt(ctx, db, "tstamp")
+	}
+	return schema, err
 }
 
 // migrate migrates the schema with the files of fsys.

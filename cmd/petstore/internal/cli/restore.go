@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/internal/sqlite/backup"
 	"example.com/petstore/usecase"
 )
@@ -33,7 +34,8 @@ place, whole. A store that does not exist is created.
 Until the copy is in place, its name is STORE.restored.NUMBER.partial. If the process is
 killed, that file is left.
 
-After restore, clients that follow the changes must read the lists again.
+After restore, clients that follow the changes must read the lists again. The next start of
+the service logs when the store was restored, and from which file.
 
 API keys that are revoked in the previous store stay revoked. If there is no previous store,
 or if it is damaged, keys that were revoked after the backup work again: add --revoke-keys to
@@ -55,14 +57,15 @@ ends with -wal) would be applied to the wrong file.`,
 // restore replaces the store by a copy of the backup at path. If revokeKeys is true, all API keys of the copy are
 // revoked.
 func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool) error {
-	store, err := in.sqlitePath()
+	name, err := in.sqlitePath()
 	if err != nil {
 		return err
 	}
-	if err := checkBackup(path, store); err != nil {
+	if err := checkBackup(path, name); err != nil {
 		return err
 	}
-	if store, err = fileBehindLink(store); err != nil {
+	store, err := fileBehindLink(name)
+	if err != nil {
 		return err
 	}
 	if err := backup.CheckNotOpen(ctx, store); err != nil { // checked before the copy, which may take long
@@ -84,6 +87,9 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	}
 	if err != nil {
 		return err
+	}
+	if err := telemetry.RecordRestore(name, absolutePath(path)); err != nil {
+		in.report("the log of the service will not have this restore: %v", err)
 	}
 	switch {
 	case contents.Keys == 0:

@@ -150,7 +150,7 @@ const checkTimeout = 5 * time.Second
 
 // logServing logs that the service serves, and what an operator should know:
 //
-//   - a message if it has migrated the store,
+//   - a message if it has migrated the store, or if a backup was restored before this start,
 //   - a warning if the store was created in the database of another program,
 //   - a warning if the store is on a file system such as NFS,
 //   - a message if no synchronous standby is known, so that a failover may lose writes; it is a warning if
@@ -160,7 +160,8 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 	store := service.Store()
 	fields := append([]zap.Field{
 		zap.String("version", o.Version), zap.String("commit", o.Commit), zap.Stringer("address", address),
-		zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
+		zap.Int64("schema_version", store.Schema().Version), zap.Time("schema_migrated_at", store.Schema().MigratedAt),
+		zap.Bool("store_created", store.Schema().Created),
 	}, o.Fields...)
 	if others := store.Schema().OtherTables; others != "" {
 		fields = append(fields, zap.String("other_tables", others))
@@ -171,6 +172,7 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 	if schema := store.Schema(); !schema.Created && schema.Previous != schema.Version {
 		log.Info("migrated the store", zap.Int64("from_schema_version", schema.Previous), zap.Int64("to_schema_version", schema.Version))
 	}
+	o.StoreFile.LogRestore(log)
 	log.Info("serving", fields...)
 	if name := o.StoreFile.FileSystem(); name != "" {
 		log.Warn("SQLite may lose data on this file system: keep the store on a local disk", zap.String("file_system", name))

@@ -2,9 +2,11 @@ package telemetry
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 )
 
 // A result of a backup is a label value, and the end of the name of an empty file beside the store. The time of the file
@@ -32,6 +34,14 @@ func RecordBackup(store string, err error) error {
 	_ = file.Close() // nothing was written
 	now := time.Now()
 	return os.Chtimes(path, now, now)
+}
+
+const restored = ".restored-from" // the end of the name of a file beside the store, see RecordRestore
+
+// RecordRestore records that a backup has replaced the SQLite store at a path now, for the next start of the service. The
+// record is a file beside the store with the path of the backup. The time of the file is that of the restore.
+func RecordRestore(store, backup string) error {
+	return os.WriteFile(store+restored, []byte(backup+"\n"), 0o644) //nolint:gosec // for a service of another user, without a secret
 }
 
 var (
@@ -82,6 +92,20 @@ func (f StoreFile) FileSystem() string {
 		return ""
 	}
 	return disk.unsafe
+}
+
+// LogRestore logs when a backup has replaced the store, and which, unless an earlier start has logged it.
+func (f StoreFile) LogRestore(log *zap.Logger) {
+	path := string(f) + restored
+	info, err := os.Stat(path)
+	if f == "" || err != nil {
+		return
+	}
+	from, err := os.ReadFile(path) //nolint:gosec // the operator names the store
+	log.Info("the store was restored", zap.Time("at", info.ModTime().UTC()), zap.String("from", strings.TrimSpace(string(from))), zap.Error(err))
+	if err := os.Remove(path); err != nil {
+		log.Warn("the next start will log this restore again", zap.Error(err))
+	}
 }
 
 // A disk is the file system of a file, with its free space and its size in bytes. unsafe is its name if SQLite may lose
