@@ -88,6 +88,7 @@ type Service struct {
 	orders     *usecase.Orders
 	categories *usecase.Categories
 	changes    *usecase.Changes
+	followers  *followers
 	document   docs.Options
 	metrics    *registered
 	stop       context.CancelFunc // ends the background goroutines
@@ -123,7 +124,8 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
 	s.categories, s.changes = usecase.NewCategories(s.store, s.store.Categories()), usecase.NewChanges(s.store, s.store.Changes(), now)
-	if err := s.metrics.registerStore(s.store, s.pets); err != nil {
+	s.followers = &followers{now: now, log: api.Logger, current: map[*follower]time.Time{}}
+	if err := s.metrics.registerStore(s.store, s.pets, s.followers); err != nil {
 		return nil, err
 	}
 	if api.Metrics != nil {
