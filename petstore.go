@@ -39,7 +39,7 @@ type Options struct {
 	NoMigration bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
-	// RequireSynchronous makes writes and Service.Ping fail while a commit on a PostgreSQL server would not wait for a
+	// RequireSynchronous makes writes and Store.Ping fail while a commit on a PostgreSQL server would not wait for a
 	// standby. New succeeds all the same.
 	RequireSynchronous bool
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
