@@ -34,8 +34,7 @@ import (
 // another name ends the stream.
 //
 // To let a caller only read, return domain.Forbidden unless IsSafe(c.Request.Method). RequiredScope says what else the
-// operation needs: a caller who may sell, but not change the catalogue, is forbidden what requires apikey.PetsWrite. For
-// callers with the scopes of API keys, return the error of apikey.Scopes.Check(RequiredScope(c)).
+// operation needs: a caller who may sell, but not change the catalogue, is forbidden what requires apikey.PetsWrite.
 type Authenticator func(c *gin.Context) (caller string, err error)
 
 // maxCaller is the maximum length of the name of a caller in characters. PostgreSQL can index a name of this length

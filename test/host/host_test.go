@@ -70,6 +70,7 @@ func TestHostServesTwoShopsToItsUsers(t *testing.T) {
 	want("", http.MethodGet, "/north/v1/pets", "", 401, `"unauthenticated"`)
 	want(south, http.MethodGet, "/north/v1/pets", "", 401, `"unauthenticated"`)
 	want(seller, http.MethodPost, "/north/v1/pets", rex, 403, `"forbidden"`)
+	want(token(t, "north", ""), http.MethodGet, "/north/v1/pets", "", 403, `lacks the scope pets:read`)
 	want(editor, http.MethodPost, "/north/v1/pets", rex, 201, `"id":1`)
 	want(seller, http.MethodPost, "/north/v1/store/orders", `{"petId":1}`, 201, `"placed"`)
 	want(south, http.MethodGet, "/south/v1/pets", "", 200, `[]`)

@@ -29,10 +29,11 @@ func TestOneOfSeveralFollowersHandlesEachChange(t *testing.T) {
 	db, err := sql.Open("pgx", server.NewDatabase(t)) // of the host
 	testkit.Check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	for _, statement := range []string{"CREATE TABLE positions (position bigint)", "INSERT INTO positions VALUES (0)", "CREATE TABLE handled (seq bigint)"} {
-		_, err := db.ExecContext(t.Context(), statement)
-		testkit.Check(t, err)
-	}
+	_, err = db.ExecContext(t.Context(), `
+		CREATE TABLE handled (seq bigint);
+		CREATE TABLE positions (position bigint);
+		INSERT INTO positions VALUES (0)`)
+	testkit.Check(t, err)
 	dsn := server.NewDatabase(t)
 	var services []*petstore.Service
 	for range 3 { // as in three processes
@@ -47,17 +48,21 @@ func TestOneOfSeveralFollowersHandlesEachChange(t *testing.T) {
 	_, _, err = services[0].Pets().CreateAll(t.Context(), slices.Repeat([]domain.NewPet{{Name: "Rex"}}, animals), domain.IdempotencyKey{})
 	testkit.Check(t, err)
 	last := begin + animals
-	all := errors.New("all changes")
+	all, broken := errors.New("all changes"), errors.New("broken")
 	var group errgroup.Group
-	for _, service := range services {
+	for i, service := range services {
 		group.Go(func() error {
 			err := service.Follow(t.Context(), 0, func(ctx context.Context, change domain.Change) error {
-				if err := handleOnce(ctx, db, change); err != nil || change.Seq < last {
+				var failure error
+				if i == 0 && change.Seq == begin+animals/2 { // unless another has handled it
+					failure = broken
+				}
+				if err := handleOnce(ctx, db, change, failure); err != nil || change.Seq < last {
 					return err
 				}
 				return all
 			})
-			if !errors.Is(err, all) {
+			if !errors.Is(err, all) && !errors.Is(err, broken) {
 				return err
 			}
 			return nil
@@ -79,8 +84,8 @@ func TestOneOfSeveralFollowersHandlesEachChange(t *testing.T) {
 	testkit.Equal(t, "the changes that were handled", want, got)
 }
 
-// handleOnce handles a change, unless another process has.
-func handleOnce(ctx context.Context, db *sql.DB, change domain.Change) error {
+// handleOnce handles a change, unless another process has. If failure is not nil, it fails before the commit.
+func handleOnce(ctx context.Context, db *sql.DB, change domain.Change, failure error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -95,6 +100,9 @@ func handleOnce(ctx context.Context, db *sql.DB, change domain.Change) error {
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO handled VALUES ($1)", change.Seq); err != nil {
 		return err
+	}
+	if failure != nil {
+		return failure
 	}
 	return tx.Commit()
 }
