@@ -10,8 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"example.com/petstore"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
@@ -154,4 +160,93 @@ func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 			testkit.WantError(t, "Follow", err, first)
 		}
 	})
+}
+
+// An awayEngine opens a database whose numbers cannot be read while it is away.
+type awayEngine struct {
+	engine.Engine
+	away *atomic.Bool
+}
+
+func (e awayEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
+	database, err := e.Engine.Open(ctx, o)
+	return awayDatabase{database, e.away}, err
+}
+
+type awayDatabase struct {
+	engine.Database
+	away *atomic.Bool
+}
+
+func (d awayDatabase) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+	if d.away.Load() {
+		return engine.Numbers{}, false, errors.New("no connection")
+	}
+	return d.Database.Poll(ctx)
+}
+
+func TestFollowReportsHowFarItIsBehindAndOutages(t *testing.T) {
+	t.Parallel()
+	core, log := observer.New(zap.InfoLevel)
+	registry := prometheus.NewRegistry()
+	var away atomic.Bool
+	store := awayEngine{newEngine(t), &away}
+	synctest.Test(t, func(t *testing.T) {
+		service := newService(t, store, petstore.Options{API: rest.Options{Metrics: registry, Logger: zap.New(core)}})
+		after := func(d time.Duration, wantLag float64, wantLogged ...string) { // the tolerance is longer than the interval of Follow
+			t.Helper()
+			time.Sleep(d)
+			if lag, running := followLag(t, registry); !running || lag < wantLag || lag > wantLag+2.5 {
+				t.Errorf("got the lag %v of a Follow that runs: %t, want about %v s", lag, running, wantLag)
+			}
+			var logged []string
+			for _, entry := range log.FilterMessageSnippet("Follow").All() {
+				logged = append(logged, entry.Message)
+			}
+			testkit.Equal(t, "the log", wantLogged, logged)
+		}
+		add := func() {
+			_, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex"}, domain.IdempotencyKey{})
+			testkit.Check(t, err)
+		}
+		if lag, running := followLag(t, registry); running {
+			t.Errorf("before Follow: got the lag %v, want none", lag)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		add()
+		time.Sleep(time.Minute)
+		go func() {
+			ended <- service.Follow(ctx, 0, func(context.Context, domain.Change) error { time.Sleep(time.Minute); return nil })
+		}()
+		after(30*time.Second, 90) // the age of the change that fn handles
+		after(31*time.Second, 0)
+		const waits, continues = "Follow waits until the store is available", "Follow continues"
+		away.Store(true)
+		after(40*time.Second, 40, waits)
+		away.Store(false)
+		after(3*time.Second, 0, waits, continues)
+		took, _ := log.FilterMessage(continues).All()[0].ContextMap()["after"].(time.Duration)
+		if took < 39*time.Second || took > 43*time.Second {
+			t.Errorf("got an outage of %s, want 40 s", took)
+		}
+		stop()
+		testkit.WantError(t, "Follow", <-ended, context.Canceled)
+		if lag, running := followLag(t, registry); running {
+			t.Errorf("after Follow: got the lag %v, want none", lag)
+		}
+	})
+}
+
+// followLag returns the metric of Follow, and whether there is one.
+func followLag(t *testing.T, registry *prometheus.Registry) (lag float64, running bool) {
+	t.Helper()
+	families, err := registry.Gather()
+	testkit.Check(t, err)
+	for _, family := range families {
+		if family.GetName() == "petstore_changes_follow_lag_seconds" {
+			return family.GetMetric()[0].GetGauge().GetValue(), true
+		}
+	}
+	return 0, false
 }

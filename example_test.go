@@ -235,10 +235,58 @@ func ExampleService_Follow() {
 	// context canceled
 }
 
+// Begin again after an ErrExpired. Position 1 was never given out, which is also so for a position from before a restore.
+func ExampleService_Follow_expired() {
+	service, remove := openService(petstore.Options{})
+	defer remove()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	pet, _, err := service.Pets().Create(ctx, domain.NewPet{Name: "Rex", CategoryID: 7}, domain.IdempotencyKey{})
+	if err != nil {
+		panic(err)
+	}
+
+	shop := &shop{position: 1, stop: stop}
+	err = service.Follow(ctx, shop.position, shop.handle)
+	fmt.Println(errors.Is(err, domain.ErrExpired))
+	if err := shop.copyAll(ctx, service); err != nil {
+		panic(err)
+	}
+	fmt.Println(shop.names)
+	if _, _, err := service.Orders().Place(ctx, pet.ID, domain.IdempotencyKey{}); err != nil {
+		panic(err)
+	}
+	fmt.Println(service.Follow(ctx, shop.position, shop.handle))
+	// Output:
+	// true
+	// map[1:Rex]
+	// pet.updated
+	// order.placed
+	// context canceled
+}
+
 // A shop is a host that follows the changes until an order is placed.
 type shop struct {
 	position int64 // the Seq of the last change that was handled
+	names    map[int64]string
 	stop     func()
+}
+
+// copyAll replaces all names and the position. Changes that are made meanwhile follow the position.
+func (s *shop) copyAll(ctx context.Context, service *petstore.Service) error {
+	position, err := service.Changes().Latest(ctx)
+	if err != nil {
+		return err
+	}
+	names := map[int64]string{}
+	for pet, err := range service.Pets().All(ctx, domain.PetQuery{}) {
+		if err != nil {
+			return err
+		}
+		names[pet.ID] = pet.Name
+	}
+	s.names, s.position = names, position // with tables, in one transaction
+	return nil
 }
 
 func (s *shop) handle(_ context.Context, change domain.Change) error {

@@ -86,12 +86,12 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 	return commit, failure, r.registerAll(sizes, durations, failures)
 }
 
-// registerStore registers the metrics of connection pools, waiting transactions, animals and API keys.
-func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets, now func() time.Time) error {
+// registerStore registers the metrics of connection pools, waiting transactions, animals, API keys and followers.
+func (r *registered) registerStore(store *repository.Store, pets *usecase.Pets, following *followers, now func() time.Time) error {
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys(), now}, waiting)...)
+	return r.registerAll(append(store.Collectors(), petCollector{pets}, keyCollector{store.Keys(), now}, following, waiting)...)
 }
 
 // scrapeTimeout is the maximum time that a scrape waits for the animals, and for the API keys. If the store is not

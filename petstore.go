@@ -39,7 +39,7 @@ type Options struct {
 	NoMigration bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
-	// RequireSynchronous makes writes and Service.Ping fail while a commit on a PostgreSQL server would not wait for a
+	// RequireSynchronous makes writes and Store.Ping fail while a commit on a PostgreSQL server would not wait for a
 	// standby. New succeeds all the same.
 	RequireSynchronous bool
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
@@ -88,6 +88,7 @@ type Service struct {
 	orders     *usecase.Orders
 	categories *usecase.Categories
 	changes    *usecase.Changes
+	followers  *followers
 	document   docs.Options
 	metrics    *registered
 	stop       context.CancelFunc // ends the background goroutines
@@ -123,7 +124,8 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), now)
 	s.categories, s.changes = usecase.NewCategories(s.store, s.store.Categories()), usecase.NewChanges(s.store, s.store.Changes(), now)
-	if err := s.metrics.registerStore(s.store, s.pets, now); err != nil {
+	s.followers = &followers{now: now, log: api.Logger, current: map[*follower]time.Time{}}
+	if err := s.metrics.registerStore(s.store, s.pets, s.followers, now); err != nil {
 		return nil, err
 	}
 	if api.Metrics != nil {

@@ -10,6 +10,7 @@
 //	documents        the commands and code of the documents, docs/deploy         systemd-analyze
 //	faults           kills, power losses, failing disks, slow clients, the soak  gcc, slowhttptest; 30 minutes, with -short 2
 //	ha               a PostgreSQL cluster whose nodes fail under load            patroni, etcd, nginx, and -timeout 45m
+//	host             an example of a program that embeds petstore
 //	image            the container image                                         podman, runc
 //	linearizability  histories of concurrent requests, and planted bugs          initdb
 //	litestream       the replication to another disk

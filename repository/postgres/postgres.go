@@ -1,4 +1,4 @@
-// Package postgres is the PostgreSQL engine of package repository. A store is a schema of a database. Any
+// Package postgres is the PostgreSQL engine of a store, which is a schema of a database. Any
 // number of processes on any number of machines may share it.
 package postgres
 
@@ -19,7 +19,7 @@ import (
 // (postgresql.org/docs/current/libpq-connect.html). The store is in the first schema of the search_path.
 // The environment variables of libpq, such as PGPASSWORD, apply.
 //
-// If dsn has several hosts, connections are made to the host that accepts writes. Open rejects a connection
+// If dsn has several hosts, connections are made to the host that accepts writes. petstore.New rejects a connection
 // pool such as PgBouncer.
 func New(dsn string) engine.Engine { return serverEngine{dsn} }
 

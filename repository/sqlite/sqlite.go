@@ -1,6 +1,6 @@
 //go:build cgo && unix
 
-// Package sqlite is the SQLite engine of package repository: a store is one file.
+// Package sqlite is the SQLite engine of a store, which is one file.
 package sqlite
 
 import (
@@ -21,7 +21,7 @@ import (
 	"example.com/petstore/internal/sqlite/storefile"
 )
 
-// New returns the engine for a store in the file at path. repository.Open may create the file. The path
+// New returns the engine for a store in the file at path. petstore.New may create the file. The path
 // must be neither :memory: nor a URI.
 func New(path string) engine.Engine { return fileEngine{path, 30 * time.Second} }
 
