@@ -66,7 +66,8 @@ type Operation struct {
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
 	Stale  bool          `json:"stale,omitempty"`
 	// Proxied is whether a proxy may have sent the request to a second process, because the first one died. nginx
-	// does so only if the method is idempotent. DELETE is the only write with such a method.
+	// does so only if the method is idempotent. DELETE is the only write with such a method, because these
+	// clients name no categories (PUT).
 	Proxied bool `json:"proxied,omitempty"`
 	Response
 }
