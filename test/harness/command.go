@@ -185,10 +185,10 @@ func StartUntil(t *testing.T, cmd *exec.Cmd, description string, condition func(
 	return stderr, done
 }
 
-// WantSameExports expects the same animals and orders in the default store in dir and in the store in file.
+// WantSameExports expects the same animals, orders and categories in the default store in dir and in the store in file.
 func WantSameExports(t *testing.T, dir, file string) {
 	t.Helper()
-	for _, records := range []string{"pets", "orders"} {
+	for _, records := range []string{"pets", "orders", "categories"} {
 		want, _, _ := Run(t, dir, "export", "--format", "csv", "--type", records)
 		got, stderr, code := Run(t, dir, "export", "--format", "csv", "--type", records, "--set", "database.dsn="+file)
 		if code != 0 || got != want || strings.Count(got, "\n") < 2 {

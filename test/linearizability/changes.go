@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -22,6 +23,8 @@ type Change struct {
 	Caller string `json:"caller,omitempty"`
 	Item   Item   `json:"item"` // the animal or the order after the change, or the animal before its removal
 	Before *Item  `json:"before,omitempty"`
+	// Category is the category that has got a name, or whose name was removed.
+	Category *Category `json:"category,omitempty"`
 }
 
 // The types of changes.
@@ -30,6 +33,9 @@ const (
 	petUpdated  = "pet.updated"
 	petRemoved  = "pet.removed"
 	orderPlaced = "order.placed"
+
+	categoryNamed   = "category.named"
+	categoryRemoved = "category.removed"
 )
 
 // kindOf has the kind of the operation that makes a change of an order. petStatus has the status that its animal gets.
@@ -38,10 +44,20 @@ var (
 	petStatus = map[Kind]string{Order: "pending", Deliver: "sold", Cancel: "available"}
 )
 
-// decode sets Item and Before from the JSON of the API.
+// decode sets Item and Before, or Category, from the JSON of the API.
 func (c *Change) decode(text []byte) error {
-	var records struct{ Pet, Before, Order *record }
+	var records struct {
+		Pet, Before, Order *record
+		Category           *Category
+	}
 	err := json.Unmarshal(text, &records)
+	if c.Type == categoryNamed || c.Type == categoryRemoved {
+		c.Category = records.Category
+		if err != nil || c.Category == nil || c.Category.Name == "" {
+			err = fmt.Errorf("the change %d (%s) has the records %s: %w", c.Seq, c.Type, text, err)
+		}
+		return err
+	}
 	changed := cmp.Or(records.Pet, records.Order)
 	if err != nil || changed == nil || (records.Before != nil) != (c.Type == petUpdated) || (records.Order != nil) != (kindOf[c.Type] != "") {
 		return fmt.Errorf("the change %d (%s) has the records %s: %w", c.Seq, c.Type, text, err)
@@ -100,12 +116,13 @@ func (c *Clients) readChanges(ctx context.Context) error {
 // A feed is the changes of a history, and what they tell about each position.
 type feed struct {
 	*History
-	first    int64                      // the position before the first change
-	records  map[recordID][]revision    // the revisions of each record
-	ids      map[bool][]int64           // the ids of all orders (true) and of all animals, ascending
-	begun    []time.Duration            // by number of changes: when the last request was sent without which these changes are impossible
-	counts   map[int64][]countsRevision // by category; all animals have the key allCategories
-	problems []error
+	first       int64                        // the position before the first change
+	records     map[recordID][]revision      // the revisions of each record
+	ids         map[bool][]int64             // the ids of all orders (true) and of all animals, ascending
+	begun       []time.Duration              // by number of changes: when the last request was sent without which these changes are impossible
+	categories  map[int64][]categoryRevision // by category; all animals have the key allCategories
+	categoryIDs []int64                      // ascending
+	problems    []error
 }
 
 // A recordID is the id of an animal or of an order.
@@ -120,9 +137,10 @@ type revision struct {
 	item *Item
 }
 
-type countsRevision struct {
-	from   int64
-	counts [5]int
+// A categoryRevision is a category from a position on, until its next revision.
+type categoryRevision struct {
+	from int64
+	Category
 }
 
 const allCategories = math.MaxInt64
@@ -136,7 +154,7 @@ func (h *History) checkChanges() []error {
 	}
 	f := &feed{
 		History: h, first: h.Changes[0].Seq - 1, records: map[recordID][]revision{}, ids: map[bool][]int64{},
-		begun: make([]time.Duration, 1, len(h.Changes)+1), counts: map[int64][]countsRevision{},
+		begun: make([]time.Duration, 1, len(h.Changes)+1), categories: map[int64][]categoryRevision{},
 	}
 	writes := map[int64][]*Operation{}
 	for i := range h.operations {
@@ -150,6 +168,7 @@ func (h *History) checkChanges() []error {
 		f.apply(i)
 		f.explain(i, writes)
 	}
+	f.categoryIDs = slices.Sorted(maps.Keys(f.categories))
 	f.checkPositions()
 	return f.problems[:min(len(f.problems), 10)]
 }
@@ -171,6 +190,10 @@ func (f *feed) at(id recordID, position int64) *Item {
 // apply applies the change i, which must be possible after the changes before it.
 func (f *feed) apply(i int) {
 	c := &f.Changes[i]
+	if c.Category != nil {
+		f.name(c, c.Seq == f.first+1+int64(i))
+		return
+	}
 	id := recordID{kindOf[c.Type] != "", c.Item.ID}
 	now, known := f.at(id, math.MaxInt64-1), len(f.records[id]) > 0
 	ids := f.ids[id.isOrder]
@@ -203,21 +226,56 @@ func (f *feed) apply(i int) {
 	}
 }
 
+// name applies a change of the name of a category.
+func (f *feed) name(c *Change, possible bool) {
+	now := f.category(c.Category.ID, math.MaxInt64-1)
+	after := now
+	if after.Name = c.Category.Name; c.Type == categoryRemoved {
+		possible, after.Name = possible && now.Name == c.Category.Name, ""
+	}
+	if !possible || after.Name == now.Name {
+		f.problem("the change %d (%s) of %+v is impossible after %+v", c.Seq, c.Type, *c.Category, now)
+	}
+	f.categories[now.ID] = append(f.categories[now.ID], categoryRevision{c.Seq, after})
+}
+
 // count adds n to the counts of the animals that are as item, from a position on.
 func (f *feed) count(from int64, item *Item, n int) {
 	if item == nil {
 		return
 	}
-	for _, category := range []int64{item.category(), allCategories} {
-		revisions := f.counts[category]
-		next := countsRevision{from: from}
-		if len(revisions) > 0 {
-			next.counts = revisions[len(revisions)-1].counts
-		}
-		next.counts[slices.Index([]string{"available", "pending", "sold", ""}, item.Status)] += n
-		next.counts[4] += n
-		f.counts[category] = append(revisions, next)
+	for _, id := range []int64{item.category(), allCategories} {
+		next := f.category(id, math.MaxInt64-1)
+		next.Counts[slices.Index([]string{"available", "pending", "sold", ""}, item.Status)] += n
+		next.Counts[4] += n
+		f.categories[id] = append(f.categories[id], categoryRevision{from, next})
 	}
+}
+
+// category returns a category at a position.
+func (f *feed) category(id, position int64) Category {
+	revisions := f.categories[id]
+	i, _ := slices.BinarySearchFunc(revisions, position+1, func(v categoryRevision, after int64) int { return cmp.Compare(v.from, after) })
+	if i == 0 {
+		return Category{ID: id}
+	}
+	return revisions[i-1].Category
+}
+
+// categoryPage returns the page of categories that a query selects at a position, and whether there are more.
+func (f *feed) categoryPage(q Query, position int64) (page []Category, more bool) {
+	first, _ := slices.BinarySearch(f.categoryIDs, q.After+1)
+	for _, id := range f.categoryIDs[first:] {
+		c := f.category(id, position)
+		switch {
+		case id == allCategories || !c.isListed():
+		case len(page) == q.Limit:
+			return page, true
+		default:
+			page = append(page, c)
+		}
+	}
+	return page, false
 }
 
 // category returns the category of an animal as the API has it.
@@ -249,7 +307,7 @@ func (f *feed) explain(i int, writes map[int64][]*Operation) {
 		switch {
 		case op.Code != ok:
 			end = never
-		case op.Kind == Correct || op.Kind == Remove:
+		case op.Kind == Correct || op.Kind == Remove || c.Category != nil:
 			end = max(end, op.Return)
 		default: // other responses with ok are repetitions
 			end, answered = max(end, op.Return), min(answered, op.Return)
@@ -291,14 +349,16 @@ func (f *feed) pairOf(i int) int {
 	return -1
 }
 
-// operand returns the id of the animal in the request that has made the change, or for a new animal the negative of its
-// shelf.
+// operand returns the id of the animal or the category in the request that has made the change, or for a new animal the
+// negative of its shelf.
 func (c *Change) operand() int64 {
 	switch {
 	case c.Type == petAdded:
 		return -int64(c.Item.Shelf)
 	case c.Item.PetID != 0:
 		return c.Item.PetID
+	case c.Category != nil:
+		return c.Category.ID
 	}
 	return c.Item.ID
 }
@@ -317,6 +377,10 @@ func (f *feed) mayCause(op *Operation, c *Change) bool {
 		return op.Kind == Correct && op.Patch.apply(c.Before.Fields) == c.Item.Fields && (op.Code != ok || op.Items[0] == c.Item)
 	case petRemoved:
 		return op.Kind == Remove
+	case categoryNamed:
+		return op.Kind == NameCategory && op.Name == c.Category.Name
+	case categoryRemoved:
+		return op.Kind == UnnameCategory
 	case orderPlaced:
 		return op.Kind == Order && (op.Code != ok || op.Items[0].ID == c.Item.ID)
 	}

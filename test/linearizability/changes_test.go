@@ -14,11 +14,11 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 	sold, pending, available := pet(1, 1, "sold"), pet(1, 1, "pending"), pet(1, 1, "available")
 	placed, ended1 := orderItem(1, 1, "placed"), orderItem(1, 1, "delivered")
 	all := []Change{
-		{11, petAdded, "key:1", available, nil},
-		{12, petUpdated, "key:1", pending, &available},
-		{13, orderPlaced, "key:1", placed, nil},
-		{14, "order.delivered", "key:1", ended1, nil},
-		{15, petUpdated, "key:1", sold, &pending},
+		{11, petAdded, "key:1", available, nil, nil},
+		{12, petUpdated, "key:1", pending, &available, nil},
+		{13, orderPlaced, "key:1", placed, nil, nil},
+		{14, "order.delivered", "key:1", ended1, nil, nil},
+		{15, petUpdated, "key:1", sold, &pending, nil},
 	}
 	by := func(key int, op Operation) Operation {
 		op.Key = key
@@ -39,11 +39,19 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 	renamed := pet(1, 1, "sold")
 	renamed.Variant = 7
 	rename := Operation{Kind: Correct, Shelf: 1, ID: 1, Patch: Patch{Variant: new(7)}, Response: Response{Code: ok, Items: []Item{renamed}}}.at(9, 10)
-	again, removed := Change{17, petUpdated, "key:1", sold, &renamed}, Change{16, petRemoved, "key:1", sold, nil}
-	renaming := Change{16, petUpdated, "key:2", renamed, &sold}
+	again, removed := Change{17, petUpdated, "key:1", sold, &renamed, nil}, Change{16, petRemoved, "key:1", sold, nil, nil}
+	renaming := Change{16, petUpdated, "key:2", renamed, &sold, nil}
 	remove := Operation{Kind: Remove, Shelf: 1, ID: 1, Response: Response{Code: ok}}.at(11, 12)
 	rex := Item{ID: 2, Fields: Fields{Name: "Rex", Category: -1}}
-	imported := Change{16, petAdded, "command:import", rex, nil}
+	naming := Change{16, categoryNamed, "key:2", Item{}, nil, &Category{ID: 2, Name: "Dogs"}}
+	unnaming := Change{17, categoryRemoved, "key:2", Item{}, nil, &Category{ID: 2, Name: "Dogs"}}
+	unnamed := by(2, named("")).at(11, 12)
+	categoriesAt := func(position int64, all ...Category) Operation {
+		op := categories(all...).at(13, 14)
+		op.Position = position
+		return op
+	}
+	imported := Change{16, petAdded, "command:import", rex, nil, nil}
 	command := func(changes int) Operation {
 		return Operation{Kind: Command, Changes: changes, Response: Response{Code: ok}}.at(9, 10)
 	}
@@ -56,7 +64,7 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 		"a change is missing":   {all[:4], nil, false},
 		"a position is missing": {changed(4, func(c *Change) { c.Seq++ }), nil, false},
 		"in another order": {
-			append(all[:3:3], Change{14, petUpdated, "key:1", sold, &pending}, Change{15, "order.delivered", "key:1", ended1, nil}), nil, true,
+			append(all[:3:3], Change{14, petUpdated, "key:1", sold, &pending, nil}, Change{15, "order.delivered", "key:1", ended1, nil, nil}), nil, true,
 		},
 		"another animal before":   {changed(4, func(c *Change) { c.Before = &available }), nil, false},
 		"another animal after":    {changed(4, func(c *Change) { c.Item = available }), nil, false},
@@ -71,12 +79,12 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 		"corrected, but not a change": {all, []Operation{by(2, rename)}, false},
 		"refused, but a change":       {append(all, renaming), []Operation{by(2, rename).code(preconditionFailed)}, false},
 		"removed":                     {append(all, removed), []Operation{by(1, remove)}, true},
-		"removed, as it was before":   {append(all, Change{16, petRemoved, "key:1", pending, nil}), []Operation{by(1, remove)}, false},
+		"removed, as it was before":   {append(all, Change{16, petRemoved, "key:1", pending, nil, nil}), []Operation{by(1, remove)}, false},
 		"removed, but not a change":   {all, []Operation{by(1, remove)}, false},
 		"removed before its request":  {append(all, removed), []Operation{by(1, remove), read(16, listed(List, Query{}))}, false},
 		"after a later one":           {append(all, renaming, again), []Operation{by(2, rename)}, false},
 		"requested after its response": {
-			append(all, Change{16, petAdded, "key:1", pet(2, 2, ""), nil}, Change{17, petUpdated, "key:2", renamed, &sold}),
+			append(all, Change{16, petAdded, "key:1", pet(2, 2, ""), nil, nil}, Change{17, petUpdated, "key:2", renamed, &sold, nil}),
 			[]Operation{by(1, added(2, 2, "")).at(20, 21), by(2, rename)},
 			false,
 		},
@@ -103,6 +111,37 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 		"counted later than its position": {all, []Operation{read(14, counted(0, 0, 0, 1, 0, 1)).at(5, 6)}, false},
 		"counted in its category":         {all, []Operation{read(15, counted(2, 0, 0, 1, 0, 1))}, true},
 		"counted in another category":     {all, []Operation{read(15, counted(4, 0, 0, 1, 0, 1))}, false},
+
+		"named":                   {append(all, naming), []Operation{by(2, named("Dogs"))}, true},
+		"named by another":        {append(all, naming), []Operation{by(1, named("Dogs"))}, false},
+		"named, perhaps":          {append(all, naming), []Operation{by(2, named("Dogs")).code("")}, true},
+		"named by nobody":         {append(all, naming), nil, false},
+		"named otherwise":         {append(all, naming), []Operation{by(2, named("Cats"))}, false},
+		"named, but not a change": {all, []Operation{by(2, named("Dogs"))}, false},
+		"named as it is":          {append(all, naming), []Operation{by(2, named("Dogs")), by(1, named("Dogs")).at(11, 12)}, true},
+		"named as it is, as a change": {
+			append(all, naming, Change{17, categoryNamed, "key:2", Item{}, nil, naming.Category}), []Operation{by(2, named("Dogs"))}, false,
+		},
+		"unnamed":                   {append(all, naming, unnaming), []Operation{by(2, named("Dogs")), unnamed}, true},
+		"unnamed by nobody":         {append(all, naming, unnaming), []Operation{by(2, named("Dogs"))}, false},
+		"unnamed, but not a change": {append(all, naming), []Operation{by(2, named("Dogs")), unnamed}, false},
+		"unnamed without a name":    {append(all, Change{16, categoryRemoved, "key:2", Item{}, nil, unnaming.Category}), []Operation{unnamed}, false},
+		"unnamed, another name": {
+			append(all, naming, Change{17, categoryRemoved, "key:2", Item{}, nil, &Category{ID: 2, Name: "Cats"}}),
+			[]Operation{by(2, named("Dogs")), unnamed},
+			false,
+		},
+		"categories":               {append(all, naming), []Operation{by(2, named("Dogs")), categoriesAt(16, soldIn(2, "Dogs"))}, true},
+		"categories behind":        {append(all, naming), []Operation{by(2, named("Dogs")), categoriesAt(15, soldIn(2, ""))}, false},
+		"categories over a name":   {append(all, naming), []Operation{by(2, named("Dogs")), categoriesAt(16, soldIn(2, ""))}, false},
+		"categories over an order": {all, []Operation{categoriesAt(15, Category{ID: 2, Counts: [5]int{1: 1, 4: 1}})}, false},
+		"categories, one too few":  {all, []Operation{categoriesAt(15)}, false},
+		"categories, one too many": {all, []Operation{categoriesAt(15, soldIn(2, ""), Category{ID: 3, Name: "Cats"})}, false},
+		"categories with a link": {
+			all, []Operation{categoriesAt(15, soldIn(2, "")).where(func(o *Operation) { o.Query.Limit, o.More = 1, true })}, false,
+		},
+		"categories before its name": {append(all, naming), []Operation{by(2, named("Dogs")), categoriesAt(15, soldIn(2, "")).at(7, 8)}, true},
+		"categories behind it":       {all, []Operation{categoriesAt(15).where(func(o *Operation) { o.Query.After = 2 })}, true},
 
 		"imported":                   {append(all, imported), []Operation{command(1)}, true},
 		"imported, but not a change": {all, []Operation{command(1)}, false},

@@ -132,7 +132,7 @@ func (c *Clients) processes() (all []int) {
 	return all
 }
 
-// ReadAll reads all pages of both lists of each process, as one more client, and then all changes. It tries for a minute
+// ReadAll reads all pages of the lists of each process, as one more client, and then all changes. It tries for a minute
 // at most.
 func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -141,7 +141,7 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 	for process := range c.URLs {
 		client := c.newClient(-1, process)
 		defer client.http.CloseIdleConnections()
-		for _, list := range []Kind{List, ListOrders} {
+		for _, list := range []Kind{List, ListOrders, ListCategories} {
 			if err := client.readAll(ctx, list); err != nil {
 				return fmt.Errorf("process %d: %w", process, err)
 			}
@@ -152,7 +152,7 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 
 // readAll reads all pages of a list.
 func (c client) readAll(ctx context.Context, list Kind) error {
-	for after := int64(0); ; {
+	for after := firstPage[list]; ; {
 		op := Operation{Client: c.number, Kind: list, Query: Query{After: after, Limit: 100}}
 		c.send(ctx, &op)
 		switch {
@@ -160,10 +160,12 @@ func (c client) readAll(ctx context.Context, list Kind) error {
 			time.Sleep(10 * time.Millisecond) // the process may be starting
 		case op.Code != ok:
 			return fmt.Errorf("no page (%s) after %d: %s", list, after, cmp.Or(op.Code, "no response"))
-		case len(op.Items) == 0:
-			return nil
-		default:
+		case len(op.Items) > 0:
 			after = op.Items[len(op.Items)-1].ID
+		case len(op.Categories) > 0:
+			after = op.Categories[len(op.Categories)-1].ID
+		default:
+			return nil
 		}
 	}
 }
@@ -246,6 +248,13 @@ func (c client) draw() (Operation, *shelf, *order) {
 		return c.drawRead(op, a), s, nil
 	}
 	s.uses++
+	if !c.History.Proxied && c.chance(8) { // a proxy may send a PUT twice, and another request may succeed between both
+		op.Kind, op.Animal, op.ID = UnnameCategory, 0, c.category(s)
+		if !c.chance(3) {
+			op.Kind, op.Name = NameCategory, fmt.Sprintf("category-%d-%d", op.ID, c.random.IntN(3))
+		}
+		return op, s, nil
+	}
 	if a.id == 0 || a.added.keyed && c.chance(10) {
 		a.added.sent = true
 		op.Kind, op.Keyed, op.Animal, op.ID, op.Pets = Add, a.added.keyed, a.added.first, 0, a.added.pets
@@ -280,12 +289,20 @@ func (c client) category(s *shelf) int64 { return int64(2*s.number + c.random.In
 func (c client) drawList() Operation {
 	op := Operation{Client: c.number, Kind: List}
 	q, last, statuses := Query{Limit: 5 + 5*c.random.IntN(2)}, c.lastAnimal, []string{"available", "none", "pending", "sold"}
-	if c.chance(2) {
+	switch {
+	case c.chance(5):
+		op.Kind = ListCategories
+	case c.chance(2):
 		op.Kind, last, statuses = ListOrders, c.lastOrder, []string{"cancelled", "delivered", "placed"}
 	}
 	if before, sent := c.lists[op.Kind]; sent && c.chance(2) {
 		before.Client = c.number
 		return before
+	}
+	if op.Kind == ListCategories {
+		op.Query = c.drawCategories(q)
+		c.lists[op.Kind] = op
+		return op
 	}
 	q.Canonical, q.Newest = c.chance(2), c.chance(4)
 	q.After = max(0, last/10-c.random.Int64N(4)) * 10
@@ -320,6 +337,17 @@ func (c client) drawList() Operation {
 	op.Query = q
 	c.lists[op.Kind] = op
 	return op
+}
+
+// drawCategories returns the query of a random page of categories. Some begin with the first category, others near a shelf.
+func (c client) drawCategories(q Query) Query {
+	q.Canonical, q.After = c.chance(2), firstPage[ListCategories]
+	if s := c.shelves[c.random.IntN(len(c.shelves))]; s != nil && !c.chance(4) {
+		q.After = c.category(s) - 1 - int64(c.random.IntN(4))
+	} else if c.chance(2) {
+		q.Limit = 20
+	}
+	return q
 }
 
 // drawUse returns a random request for an animal that has been added.

@@ -35,6 +35,10 @@ const (
 	GetOrder   Kind = "getOrder"
 	ListOrders Kind = "listOrders"
 	Command    Kind = "command" // a command beside the service has added or changed animals
+
+	NameCategory   Kind = "nameCategory"
+	UnnameCategory Kind = "unnameCategory" // removes the name of a category
+	ListCategories Kind = "listCategories"
 )
 
 // An Operation is a request and its response. A shelf is two categories with a few animals. Each animal has
@@ -48,20 +52,22 @@ type Operation struct {
 	Shelf   int      `json:"shelf,omitempty"`
 	Animal  int      `json:"animal,omitempty"` // the number of the animal, or of the first of several
 	Order   int      `json:"order,omitempty"`
-	ID      int64    `json:"id,omitempty"` // the id of the animal, 0 for an Add
+	ID      int64    `json:"id,omitempty"` // the id of the animal, 0 for an Add, or of the category that gets or loses its name
 	OrderID int64    `json:"orderId,omitempty"`
 	Keyed   bool     `json:"keyed,omitempty"`
 	Pets    []Fields `json:"pets,omitempty"`    // the animals of an Add
 	Patch   Patch    `json:"patch,omitzero"`    // the correction of a Correct
 	Match   *Fields  `json:"match,omitempty"`   // If-Match has the ETag of this version
-	Query   Query    `json:"query,omitzero"`    // the query of a List, a ListOrders or a Count
+	Name    string   `json:"name,omitempty"`    // the name that a category gets
+	Query   Query    `json:"query,omitzero"`    // the query of a page or a Count
 	Changes int      `json:"changes,omitempty"` // the number of changes that a Command has made
 
 	Call   time.Duration `json:"call"`   // when the request was sent, minus the Age of a stale page; 0 is the beginning of the history
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
 	Stale  bool          `json:"stale,omitempty"`
 	// Proxied is whether a proxy may have sent the request to a second process, because the first one died. nginx
-	// does so only if the method is idempotent. DELETE is the only write with such a method.
+	// does so only if the method is idempotent. DELETE is the only write with such a method, because these
+	// clients name no categories (PUT).
 	Proxied bool `json:"proxied,omitempty"`
 	Response
 }
@@ -97,7 +103,7 @@ func (p Patch) apply(f Fields) Fields {
 
 // A Query selects the records of a page, or the animals to count.
 type Query struct {
-	After    int64   `json:"after,omitempty"`
+	After    int64   `json:"after,omitempty"` // of the first page, 0 or for categories the least id
 	Limit    int     `json:"limit,omitempty"`
 	Newest   bool    `json:"newest,omitempty"`   // descending by id if set
 	Statuses string  `json:"statuses,omitempty"` // separated by commas
@@ -111,13 +117,14 @@ type Query struct {
 
 // A Response is what a client knows of the outcome of an operation.
 type Response struct {
-	Code        string `json:"code,omitempty"` // ok, or the code of the error; "" if the outcome is unknown
-	Replayed    bool   `json:"replayed,omitempty"`
-	NotModified bool   `json:"notModified,omitempty"` // the response was 304: the items are from the cached page
-	Items       []Item `json:"items,omitempty"`       // the records of the response
-	More        bool   `json:"more,omitempty"`        // the page has a link to the next one
-	Counts      [5]int `json:"counts,omitzero"`       // available, pending, sold, without a status, in total
-	Position    int64  `json:"position,omitempty"`    // the Changes-Position, 0 if there is none
+	Code        string     `json:"code,omitempty"` // ok, or the code of the error; "" if the outcome is unknown
+	Replayed    bool       `json:"replayed,omitempty"`
+	NotModified bool       `json:"notModified,omitempty"` // the response was 304: the items are from the cached page
+	Items       []Item     `json:"items,omitempty"`       // the records of the response
+	Categories  []Category `json:"categories,omitempty"`
+	More        bool       `json:"more,omitempty"`     // the page has a link to the next one
+	Counts      [5]int     `json:"counts,omitzero"`    // available, pending, sold, without a status, in total
+	Position    int64      `json:"position,omitempty"` // the Changes-Position, 0 if there is none
 }
 
 // The codes of operations.
@@ -130,6 +137,7 @@ const (
 	preconditionFailed = "precondition_failed"
 	keyReused          = "idempotency_key_reused"
 	stateConflict      = "order_state_conflict"
+	categoryNotFound   = "category_not_found"
 )
 
 // An Item is an animal, or an order with the status of its Fields.
@@ -141,12 +149,25 @@ type Item struct {
 	PetID int64 `json:"petId,omitempty"` // the animal of an order
 }
 
-// isList reports whether the response is a page.
+// A Category is a category with the numbers of its animals. A change has no numbers.
+type Category struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Counts [5]int `json:"counts,omitzero"` // as in Response
+}
+
+// isListed reports whether lists have the category.
+func (c Category) isListed() bool { return c.Name != "" || c.Counts[4] > 0 }
+
+// isList reports whether the response is a page of animals or orders.
 func (op *Operation) isList() bool { return op.Kind == List || op.Kind == ListOrders }
+
+// isPage reports whether the response is a page.
+func (op *Operation) isPage() bool { return op.isList() || op.Kind == ListCategories }
 
 // onlyReads reports whether the operation changes nothing, whatever its outcome.
 func (op *Operation) onlyReads() bool {
-	return op.isList() || op.Kind == Get || op.Kind == GetOrder || op.Kind == Count
+	return op.isPage() || op.Kind == Get || op.Kind == GetOrder || op.Kind == Count
 }
 
 // A History is the operations of all clients. The clients add operations concurrently. It is judged

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,11 +17,11 @@ import (
 )
 
 // Check returns the reasons why the history is impossible, at most ten from each check. It returns an error
-// if it cannot judge the whole history. It writes the events of the first impossible shelf to the file
+// if it cannot judge the whole history. It writes the events of the first impossible object to the file
 // page, if page is not empty.
 func (h *History) Check(page string) (problems []error, err error) {
 	s := h.shown()
-	problems, err = s.checkShelves(page)
+	problems, err = s.checkObjects(page)
 	return slices.Concat(problems, h.checkListedOrders(s), h.checkIDs(s), h.checkPages(), h.checkChanges()), err
 }
 
@@ -61,20 +60,18 @@ func (h *History) store(t *testing.T, page string) {
 // fileBeside returns the path of the history for a page.
 func fileBeside(page string) string { return strings.TrimSuffix(page, ".txt") + ".ndjson.gz" }
 
-// checkShelves checks each shelf, with the orders of its animals, against the model.
-func (s shown) checkShelves(page string) (problems []error, err error) {
-	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
-	slices.Sort(shelves)
-	for _, shelf := range slices.Compact(shelves) {
-		events := s.events(shelf)
+// checkObjects checks each shelf, with the orders of its animals, and the name of each category against the model.
+func (s shown) checkObjects(page string) (problems []error, err error) {
+	for _, o := range s.objects() {
+		events := o.events
 		order, possible, searchErr := linearize(events)
 		if searchErr != nil {
-			err = errors.Join(err, fmt.Errorf("shelf %d, with %d events, was not judged: %w", shelf, len(events), searchErr))
+			err = errors.Join(err, fmt.Errorf("%s, with %d events, was not judged: %w", o.name, len(events), searchErr))
 		}
 		if possible || searchErr != nil {
 			continue
 		}
-		problem := fmt.Errorf("shelf %d: %s", shelf, reasonOf(events, order))
+		problem := fmt.Errorf("%s: %s", o.name, reasonOf(events, order))
 		if len(problems) == 0 && page != "" {
 			text := fmt.Sprintln(problem)
 			for i, e := range events {
@@ -160,19 +157,25 @@ func checkSequence(all []occurrence) (problems []error) {
 func (h *History) checkPages() (problems []error) {
 	for i := range h.operations {
 		op := &h.operations[i]
-		if !op.isList() {
+		if !op.isPage() {
 			continue
 		}
-		q := op.Query
+		q, records := op.Query, len(op.Items)+len(op.Categories)
 		switch {
 		case op.Code != ok && op.Code != "" && op.Code != unavailable:
 			problems = append(problems, fmt.Errorf("%s: %s", pathOf(op), op.Code))
-		case op.More && (len(op.Items) < q.Limit || q.IDs != nil):
-			problems = append(problems, fmt.Errorf("%s has a link to the next page, and %d records", pathOf(op), len(op.Items)))
-		case len(op.Items) > q.Limit:
-			problems = append(problems, fmt.Errorf("%s has %d records, more than its limit", pathOf(op), len(op.Items)))
+		case op.More && (records < q.Limit || q.IDs != nil):
+			problems = append(problems, fmt.Errorf("%s has a link to the next page, and %d records", pathOf(op), records))
+		case records > q.Limit:
+			problems = append(problems, fmt.Errorf("%s has %d records, more than its limit", pathOf(op), records))
 		}
 		last := q.After
+		for _, c := range op.Categories {
+			if c.ID <= last || !c.isListed() {
+				problems = append(problems, fmt.Errorf("%s has %+v behind %d", pathOf(op), c, last))
+			}
+			last = c.ID
+		}
 		for n, item := range op.Items {
 			if n > 0 || !q.Newest || q.After > 0 {
 				if q.Newest != (item.ID < last) || item.ID == last {

@@ -106,6 +106,27 @@ func listed(kind Kind, q Query, items ...Item) Operation {
 	return Operation{Kind: kind, Query: q, Response: Response{Code: ok, Items: items}}
 }
 
+// named returns a request for the name of the category 2 when its only animal is sold. An empty name is removed.
+func named(name string) Operation {
+	response := Response{Code: ok, Categories: []Category{soldIn(2, name)}}
+	op := Operation{Kind: NameCategory, Shelf: 1, ID: 2, Name: name, Response: response}
+	if name == "" {
+		op.Kind, op.Categories = UnnameCategory, nil
+	}
+	return op.at(9, 10)
+}
+
+// soldIn returns a category with one animal, which is sold.
+func soldIn(id int64, name string) Category {
+	return Category{ID: id, Name: name, Counts: [5]int{2: 1, 4: 1}}
+}
+
+// categories returns a page of categories.
+func categories(all ...Category) Operation {
+	q := Query{After: firstPage[ListCategories], Limit: 10}
+	return Operation{Kind: ListCategories, Query: q, Response: Response{Code: ok, Categories: all}}.at(11, 12)
+}
+
 // at returns the operation with a call and an end, in milliseconds.
 func (op Operation) at(call, end int) Operation {
 	op.Call, op.Return = time.Duration(call)*time.Millisecond, time.Duration(end)*time.Millisecond
@@ -288,6 +309,33 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			operations: []Operation{add2.code("unavailable"), list.with(sold, available2)}, possible: true, uncertain: true,
 		},
 
+		"named":                       possible(named("Dogs"), categories(soldIn(2, "Dogs"))),
+		"named, with other numbers":   impossible(named("Dogs").where(func(o *Operation) { o.Categories = []Category{{ID: 2, Name: "Dogs"}} })),
+		"named, and without the name": impossible(named("Dogs"), categories(soldIn(2, ""))),
+		"named, and later not found":  impossible(named("Dogs"), named("").code(categoryNotFound).at(11, 12)),
+		"named, perhaps":              possible(named("Dogs").code(""), categories(soldIn(2, "Dogs"))),
+		"named, perhaps not":          possible(named("Dogs").code(""), categories(soldIn(2, ""))),
+		"named by two at once":        possible(named("Dogs"), named("Cats"), categories(soldIn(2, "Dogs"))),
+		"named by one after another":  impossible(named("Dogs"), named("Cats").at(13, 14), categories(soldIn(2, "Dogs")).at(15, 16)),
+		"name that nobody gave":       impossible(categories(soldIn(2, "Dogs"))),
+		"name removed":                possible(named("Dogs"), named("").at(11, 12), categories(soldIn(2, "")).at(13, 14)),
+		"name removed, and listed":    impossible(named("Dogs"), named("").at(11, 12), categories(soldIn(2, "Dogs")).at(13, 14)),
+		"name removed by two at once": impossible(named("Dogs"), named("").at(11, 12), named("").at(11, 12)),
+		"no name to remove":           possible(named("").code(categoryNotFound)),
+		"no name, but removed":        impossible(named("")),
+		"named while it is removed":   possible(named("Dogs"), named("").at(10, 12), named("Cats").at(11, 13), categories(soldIn(2, "")).at(14, 15)),
+		"category without an animal": possible(
+			named("Cats").where(func(o *Operation) { o.ID, o.Categories = 3, []Category{{ID: 3, Name: "Cats"}} }),
+			categories(soldIn(2, ""), Category{ID: 3, Name: "Cats"}),
+		),
+		"categories refused":          impossible(categories().code("invalid_parameter")),
+		"categories without it":       impossible(categories()),
+		"categories before it":        possible(categories().where(func(o *Operation) { o.Query.After = 2 })),
+		"categories before an animal": possible(add2, categories(soldIn(2, "")).where(func(o *Operation) { o.Query.Limit, o.More = 1, true })),
+		"categories without a link":   impossible(add2, categories(soldIn(2, "")).where(func(o *Operation) { o.Query.Limit = 1 })),
+		"categories, an empty one":    impossible(categories(soldIn(2, ""), Category{ID: 3})),
+		"categories, in disorder":     impossible(categories(soldIn(2, ""), soldIn(-1, ""))),
+
 		"one id for two animals":    impossible(added(2, 1, "available").at(2, 3)),
 		"id that falls":             impossible(added(2, 0, "available").at(9, 10)),
 		"id of an order that falls": impossible(add2, ordered(2, 2, 0).at(7, 8)),
@@ -370,10 +418,10 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 }
 
 // TestStoreIsJudgedAsOfATime judges several stores at several times of one history. In the history an animal
-// is added, ordered from 2.5 s to 3.5 s, and delivered from 5 s to 6 s.
+// is added, ordered from 2.5 s to 3.5 s, its category named from 4.5 s to 5.5 s, and the order delivered from 6.5 s to 7 s.
 func TestStoreIsJudgedAsOfATime(t *testing.T) {
 	t.Parallel()
-	const pending, placed = "(1, 'animal-1-0-0', 2, 'pending')", "(1, 1, 'placed')"
+	const pending, placed, dogs = "(1, 'animal-1-0-0', 2, 'pending')", "(1, 1, 'placed')", "; INSERT INTO names VALUES ('Dogs')"
 	for name, test := range map[string]struct {
 		pets, orders string        // the stored rows
 		at           time.Duration // in seconds since the beginning of the history
@@ -393,10 +441,15 @@ func TestStoreIsJudgedAsOfATime(t *testing.T) {
 		"the animal twice":         {pending + ", (2, 'animal-1-0-0', 2, 'available')", placed, 4, false},
 		"sold twice":               {pending, placed + ", (2, 1, 'placed')", 4, false},
 		"all that will be ordered": {pending, placed, 3, true},
+		"named":                    {pending, placed + dogs, 5, true},
+		"named, but not yet":       {pending, placed + dogs, 4, false},
+		"named by nobody":          {pending, placed + "; INSERT INTO names VALUES ('Cats')", 5, false},
+		"the name lost":            {pending, placed, 6, false},
 	} {
 		db := harness.OpenSQLite(t, filepath.Join(t.TempDir(), "pets.db"))
 		_, err := db.ExecContext(t.Context(), `CREATE TABLE pets (id, name, category_id, status); CREATE TABLE orders (id, pet_id, status);
-			CREATE TABLE changes (seq, type, caller, records); CREATE VIEW categories AS SELECT category_id AS id,
+			CREATE TABLE changes (seq, type, caller, records); CREATE TABLE names (name);
+			CREATE VIEW categories AS SELECT category_id AS id, COALESCE((SELECT name FROM names), '') AS name,
 				count(*) FILTER (WHERE status = 'available') AS available, count(*) FILTER (WHERE status = 'pending') AS pending,
 				count(*) FILTER (WHERE status = 'sold') AS sold, count(*) FILTER (WHERE status = '') AS none FROM pets GROUP BY category_id;
 			CREATE VIEW store AS SELECT 0 AS position, 0 AS kept_after, COALESCE(sum(available), 0) AS available,
@@ -413,7 +466,8 @@ func TestStoreIsJudgedAsOfATime(t *testing.T) {
 		begin := Monotonic() - time.Hour.Nanoseconds()
 		h.add(added(1, 1, "available").at(0, 1000))
 		h.add(ordered(1, 1, 1).at(2500, 3500))
-		h.add(delivered.at(5000, 6000))
+		h.add(named("Dogs").where(func(o *Operation) { o.Categories[0].Counts = [5]int{1: 1, 4: 1} }).at(4500, 5500))
+		h.add(delivered.at(6500, 7000))
 		moment := begin + (test.at * time.Second).Nanoseconds()
 		problems, err := h.CheckStored(t.Context(), db, moment, moment, "")
 		testkit.Check(t, err)

@@ -10,8 +10,11 @@ import (
 // A shelf has animalsOfShelf animals. An animal has at most maxOrders orders.
 const animalsOfShelf, maxOrders = 3, 4
 
-// A state has the animals of a shelf, as a service without concurrency would store them.
-type state [animalsOfShelf]animalState
+// A state has the animals of a shelf, or the name of a category, as a service without concurrency would store them.
+type state struct {
+	animals [animalsOfShelf]animalState
+	name    string // "" for a category without a name
+}
 
 // An animalState is an animal. Its id is 0 until a response has returned it.
 type animalState struct {
@@ -45,13 +48,17 @@ func step(now state, input any) (after state, possible bool) {
 
 // do changes the state as the operation does, and reports whether the response is possible.
 func (s *state) do(op *Operation) bool {
-	if op.Kind == Add {
+	switch op.Kind { //nolint:exhaustive // the others are for an animal
+	case Add:
 		return s.add(op)
-	}
-	if op.Kind == Count {
+	case Count:
 		return op.Code == ok && op.Counts == s.count(op.Query.Category)
+	case NameCategory, UnnameCategory:
+		return s.rename(op)
+	case ListCategories:
+		return op.Name == s.name
 	}
-	a := &s[op.Animal]
+	a := &s.animals[op.Animal]
 	if !a.added || !bind(&a.id, op.ID) {
 		return false
 	}
@@ -70,13 +77,13 @@ func (s *state) do(op *Operation) bool {
 		return a.end(order, op, "delivered", "sold")
 	case Cancel:
 		return a.end(order, op, "cancelled", "available")
-	case Add, Count, List, ListOrders, Command:
+	case Add, Count, List, ListOrders, Command, NameCategory, UnnameCategory, ListCategories:
 	}
 	return false
 }
 
 func (s *state) add(op *Operation) bool {
-	animals := s[op.Animal : op.Animal+len(op.Pets)]
+	animals := s.animals[op.Animal : op.Animal+len(op.Pets)]
 	isFirst, isSame := !animals[0].added, true
 	for i, fields := range op.Pets {
 		isSame = isSame && animals[i].first == fields
@@ -99,13 +106,24 @@ func (s *state) add(op *Operation) bool {
 
 // count returns how many animals of a category have each status.
 func (s *state) count(category int64) (counts [5]int) {
-	for _, a := range s {
+	for _, a := range s.animals {
 		if a.added && !a.removed && a.now.Category == int(category%2) {
 			counts[slices.Index([]string{"available", "pending", "sold", ""}, a.now.Status)]++
 			counts[4]++
 		}
 	}
 	return counts
+}
+
+// rename gives the category its name, or removes it.
+func (s *state) rename(op *Operation) bool {
+	if op.Kind == UnnameCategory && s.name == "" {
+		return op.Code == categoryNotFound
+	}
+	if op.Code == ok || op.Code == "" {
+		s.name = op.Name
+	}
+	return op.Code == ok && (op.Kind == UnnameCategory || op.Categories[0].Name == op.Name)
 }
 
 // answer reports whether the response may contain the animal as it is now, or say that it does not exist.
@@ -191,8 +209,13 @@ func (a *animalState) end(order *orderState, op *Operation, status, petStatus st
 // observe reports whether a page may show the records of the shelf as observed, all at one moment. A page
 // with all records of the store must also show every record of the shelf.
 func (s *state) observe(o observation) bool {
+	for _, id := range o.categories {
+		if o.page.category(id).Counts != s.count(id) {
+			return false
+		}
+	}
 	for _, seen := range o.seen {
-		a := &s[seen.animal]
+		a := &s.animals[seen.animal]
 		if seen.order == anyOrder {
 			if seen.order = slices.Index(a.orders[:], orderState{status: seen.Status}); seen.order < 0 {
 				return false
@@ -207,7 +230,7 @@ func (s *state) observe(o observation) bool {
 			return false
 		}
 	}
-	return o.page.Query.Limit != noLimit || !slices.ContainsFunc(s[:], animalState.isMissing)
+	return o.categories != nil || o.page.Query.Limit != noLimit || !slices.ContainsFunc(s.animals[:], animalState.isMissing)
 }
 
 // isMissing reports whether the animal or one of its orders exists, but no response and no stored row has
@@ -243,6 +266,9 @@ func describe(input any) string {
 			}
 			text += fmt.Sprintf(" %s with the id %d %s;", seen.recordKey, seen.id, what)
 		}
+		for _, id := range o.categories {
+			text += fmt.Sprintf(" %+v;", o.page.category(id))
+		}
 		return strings.TrimSuffix(text, ";")
 	}
 	op := input.(*Operation)
@@ -256,6 +282,8 @@ func describe(input any) string {
 		text += fmt.Sprintf(" to %+v", op.Patch.apply(Fields{Variant: -1, Category: -1, Status: "as it is"}))
 	case Count:
 		text += " in " + pathOf(op)
+	case NameCategory, UnnameCategory, ListCategories:
+		text = fmt.Sprintf("%s %d %q", op.Kind, op.ID, op.Name)
 	case Get, Remove, List, ListOrders, Command:
 	}
 	if op.Match != nil {

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -29,10 +30,11 @@ const maxRange = 50
 // noLimit is the limit of a page with all records of a store.
 const noLimit = math.MaxInt
 
-// An observation is what a page shows of the records of a shelf at one moment.
+// An observation is what a page shows of the records of a shelf, or of the numbers of its animals, at one moment.
 type observation struct {
-	page *Operation
-	seen []expectation
+	page       *Operation
+	seen       []expectation
+	categories []int64 // the categories of the shelf that are in the range of the page
 }
 
 // An expectation is a record that a page shows. If absent is set, the page does not show the record with
@@ -50,6 +52,7 @@ type shown struct {
 	// history is Uncertain, it also has the writes with 503, as writes without a known outcome.
 	requests            map[int][]*Operation
 	animals, orders     map[int64]recordKey         // by id, from the responses to Add and Order; animals also from pages
+	names               map[int64][]*Operation      // by category: the requests for its name, and the pages that show it
 	begun               map[recordKey]time.Duration // when the first request that may have added the record was sent
 	observations        map[int][]observation       // the observations of each shelf
 	animalIDs, orderIDs []int64                     // ascending
@@ -59,7 +62,7 @@ type shown struct {
 func (h *History) shown() shown {
 	s := shown{
 		requests: map[int][]*Operation{}, animals: map[int64]recordKey{}, orders: map[int64]recordKey{},
-		begun: map[recordKey]time.Duration{}, observations: map[int][]observation{},
+		names: map[int64][]*Operation{}, begun: map[recordKey]time.Duration{}, observations: map[int][]observation{},
 	}
 	for i := range h.operations {
 		op := &h.operations[i]
@@ -76,6 +79,14 @@ func (h *History) shown() shown {
 		}
 		if op.isList() || op.Shelf == 0 || op.Code == unavailable || op.Code == "" && op.onlyReads() {
 			continue
+		}
+		if op.Kind == NameCategory || op.Kind == UnnameCategory {
+			s.names[op.ID] = append(s.names[op.ID], op)
+			if op.Categories == nil {
+				continue
+			}
+			counts := Response{Code: ok, Counts: op.Categories[0].Counts}
+			op = &Operation{Client: op.Client, Kind: Count, Shelf: op.Shelf, Query: Query{Category: op.ID}, Call: op.Call, Return: op.Return, Response: counts}
 		}
 		s.requests[op.Shelf] = append(s.requests[op.Shelf], op)
 		for n := range op.records() {
@@ -104,10 +115,11 @@ func (h *History) shown() shown {
 			if page.Query.Limit == noLimit { // all records of the store, read at one moment
 				stored[shelf], all = append(stored[shelf], seen...), page
 			} else {
-				s.observations[shelf] = append(s.observations[shelf], observation{page, seen})
+				s.observations[shelf] = append(s.observations[shelf], observation{page: page, seen: seen})
 			}
 		}
 	}
+	h.observeCategories(s)
 	if all == nil {
 		return s
 	}
@@ -115,9 +127,45 @@ func (h *History) shown() shown {
 		stored[shelf] = slices.Clip(stored[shelf]) // a shelf without stored records becomes a key, too
 	}
 	for shelf, seen := range stored {
-		s.observations[shelf] = append(s.observations[shelf], observation{all, seen})
+		s.observations[shelf] = append(s.observations[shelf], observation{page: all, seen: seen})
 	}
 	return s
+}
+
+// observeCategories adds what pages of categories show of the animals of each shelf, and of each name. A page need not show a
+// shelf whose first request was sent after the page was read.
+func (h *History) observeCategories(s shown) {
+	for shelf, requests := range s.requests {
+		begun := slices.MinFunc(requests, func(a, b *Operation) int { return cmp.Compare(a.Call, b.Call) }).Call
+		for i := range h.operations {
+			page := &h.operations[i]
+			if page.Kind != ListCategories || page.Code != ok || page.Return < begun {
+				continue
+			}
+			var inRange []int64
+			for _, id := range []int64{int64(2 * shelf), int64(2*shelf + 1)} {
+				n := len(page.Categories)
+				if id > page.Query.After && (!page.More || n > 0 && id <= page.Categories[n-1].ID) {
+					name := *page
+					name.ID, name.Name = id, page.category(id).Name
+					s.names[id], inRange = append(s.names[id], &name), append(inRange, id)
+				}
+			}
+			if inRange != nil {
+				s.observations[shelf] = append(s.observations[shelf], observation{page: page, categories: inRange})
+			}
+		}
+	}
+}
+
+// category returns a category as a page of categories shows it. A category that is not on the page has neither a name nor an
+// animal.
+func (op *Operation) category(id int64) Category {
+	i, listed := slices.BinarySearchFunc(op.Categories, id, func(c Category, id int64) int { return cmp.Compare(c.ID, id) })
+	if !listed {
+		return Category{ID: id}
+	}
+	return op.Categories[i]
 }
 
 // records returns the number of records that the operation adds.
@@ -125,22 +173,43 @@ func (op *Operation) records() int {
 	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// events returns the requests for a shelf, and what pages show of its records.
-func (s shown) events(shelf int) (events []event) {
-	add := func(op *Operation, input any) {
-		e := event{op.Call, op.Return, op.Client, input}
-		if op.Code == "" {
-			e.end = never
+// An object is a shelf, or the name of a category, with the requests for it and what pages show of it. Each object is judged by
+// itself: a history is possible if it is possible for each object (Herlihy and Wing, 1990).
+type object struct {
+	name   string
+	events []event
+}
+
+// objects returns all shelves, and then the names of all categories.
+func (s shown) objects() (all []object) {
+	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
+	slices.Sort(shelves)
+	for _, shelf := range slices.Compact(shelves) {
+		o := object{name: fmt.Sprint("shelf ", shelf)}
+		for _, op := range s.requests[shelf] {
+			o.add(op, op)
 		}
-		events = append(events, e)
+		for _, seen := range s.observations[shelf] {
+			o.add(seen.page, seen)
+		}
+		all = append(all, o)
 	}
-	for _, op := range s.requests[shelf] {
-		add(op, op)
+	for _, id := range slices.Sorted(maps.Keys(s.names)) {
+		o := object{name: fmt.Sprint("category ", id)}
+		for _, op := range s.names[id] {
+			o.add(op, op)
+		}
+		all = append(all, o)
 	}
-	for _, o := range s.observations[shelf] {
-		add(o.page, o)
+	return all
+}
+
+func (o *object) add(op *Operation, input any) {
+	e := event{op.Call, op.Return, op.Client, input}
+	if op.Code == "" {
+		e.end = never
 	}
-	return events
+	o.events = append(o.events, e)
 }
 
 // seenOn returns what a page shows of the records of each shelf, within the range of ids of the page. An

@@ -80,6 +80,16 @@ func (f *feed) acknowledged(op *Operation) (position int64, found bool) {
 		}
 		return 0, false
 	}
+	if op.Kind == NameCategory || op.Kind == UnnameCategory {
+		before := ""
+		for _, v := range f.categories[op.ID] {
+			if v.Name == op.Name && v.Name != before {
+				return v.from, true
+			}
+			before = v.Name
+		}
+		return 0, false
+	}
 	found = true
 	for _, item := range op.Items {
 		revisions := f.records[recordID{item.PetID != 0, item.ID}]
@@ -95,19 +105,18 @@ func (f *feed) acknowledged(op *Operation) (position int64, found bool) {
 	return position, found
 }
 
-// checkContent checks that a response shows the store at its position or later: a count at its position, all records of
-// a page at one position. No request may have been sent after the response without which that position is impossible.
+// checkContent checks that a response shows the store at its position or later: counts and categories at its position, all
+// records of a page at one position. No request may have been sent after the response without which that position is impossible.
 func (f *feed) checkContent(op *Operation) {
 	if op.Kind == Count {
-		category := cmp.Or(op.Query.Category, allCategories)
-		revisions := f.counts[category]
-		i, _ := slices.BinarySearchFunc(revisions, op.Position+1, func(v countsRevision, after int64) int { return cmp.Compare(v.from, after) })
-		var want [5]int
-		if i > 0 {
-			want = revisions[i-1].counts
-		}
-		if op.Counts != want {
+		if want := f.category(cmp.Or(op.Query.Category, allCategories), op.Position).Counts; op.Counts != want {
 			f.problem("%s counts %v at the position %d, where there are %v", describeRead(op), op.Counts, op.Position, want)
+		}
+		return
+	}
+	if op.Kind == ListCategories {
+		if want, more := f.categoryPage(op.Query, op.Position); more != op.More || !slices.Equal(op.Categories, want) {
+			f.problem("%s has %+v at the position %d, where there are %+v", describeRead(op), op.Categories, op.Position, want)
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,6 +23,17 @@ type record struct {
 	Name       string `json:"name"`
 	CategoryID int64  `json:"categoryId"`
 	Status     string `json:"status"`
+}
+
+// An inventory is the numbers of animals in a response, perhaps of a category.
+type inventory struct {
+	ID                                    int64
+	Name                                  string
+	Available, Pending, Sold, None, Total int
+}
+
+func (n inventory) category() Category {
+	return Category{n.ID, n.Name, [5]int{n.Available, n.Pending, n.Sold, n.None, n.Total}}
 }
 
 // nameOf returns the name of an animal. It contains the shelf, the number on the shelf and the variant.
@@ -68,9 +80,11 @@ func (op *Operation) request() (method, path, body, key string) {
 		path = fmt.Sprintf("/v1/store/orders/%d/%s", op.OrderID, op.Kind)
 	case Correct:
 		method, body = http.MethodPatch, encode(op.members(0, op.Patch))
-	case Remove:
+	case NameCategory:
+		method, body = http.MethodPut, encode(map[string]any{"name": op.Name})
+	case Remove, UnnameCategory:
 		method = http.MethodDelete
-	case Get, GetOrder, List, ListOrders, Count, Command:
+	case Get, GetOrder, List, ListOrders, ListCategories, Count, Command:
 		method = http.MethodGet
 	}
 	return method, cmp.Or(path, pathOf(op)), body, key
@@ -162,7 +176,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", response.Header.Get("ETag"), cached.etag)
 	}
 	if op.Code == ok && op.onlyReads() {
-		op.More = op.isList() && response.Header.Get("Link") != "" // the Link of getPet is not a next page
+		op.More = op.isPage() && response.Header.Get("Link") != "" // the Link of getPet is not a next page
 		c.pages.Store(path, cachedPage{response.Header.Get("ETag"), op.Response})
 	}
 	c.History.add(*op)
@@ -183,7 +197,10 @@ func (c client) checkTag(op *Operation, tag string) {
 	}
 }
 
-// pathOf returns the path of an operation that reads or that concerns one animal, with the query of a page.
+// firstPage has the After of the first page of each list.
+var firstPage = map[Kind]int64{ListCategories: math.MinInt64}
+
+// pathOf returns the path of an operation that reads or that concerns one animal or category, with the query of a page.
 // The canonical query for the first 20 records is empty.
 func pathOf(op *Operation) string {
 	q, filters := op.Query, ""
@@ -199,17 +216,21 @@ func pathOf(op *Operation) string {
 	if q.Newest {
 		add("sort", "-id")
 	}
-	path := map[Kind]string{List: "/v1/pets", ListOrders: "/v1/store/orders", Count: "/v1/store/inventory"}[op.Kind]
+	path := map[Kind]string{
+		List: "/v1/pets", ListOrders: "/v1/store/orders", ListCategories: "/v1/categories", Count: "/v1/store/inventory",
+	}[op.Kind]
 	switch {
 	case op.Kind == GetOrder:
 		return fmt.Sprintf("/v1/store/orders/%d", op.OrderID)
+	case op.Kind == NameCategory || op.Kind == UnnameCategory:
+		return fmt.Sprintf("/v1/categories/%d", op.ID)
 	case path == "":
 		return fmt.Sprintf("/v1/pets/%d", op.ID)
 	case op.Kind == Count || q.IDs != nil:
 		return path + strings.Replace(filters, "&", "?", 1)
 	case !q.Canonical:
 		return fmt.Sprintf("%s?after=%d&limit=%d%s", path, q.After, q.Limit, filters)
-	case q.After == 0 && q.Limit == 20 && filters == "":
+	case q.After == firstPage[op.Kind] && q.Limit == 20 && filters == "":
 		return path
 	}
 	return fmt.Sprintf("%s?limit=%d%s&after=%d", path, q.Limit, filters, q.After)
@@ -217,13 +238,12 @@ func pathOf(op *Operation) string {
 
 // read reads the response of an operation. If the service may not send such a response, the Code says so.
 func (op *Operation) read(response *http.Response, text []byte) {
-	op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
-	items, counts, err := op.decode(response.StatusCode, text)
-	op.Code, op.Items, op.Counts = ok, items, counts
-	op.readPosition(response.Header)
-	if err != nil {
-		op.Code, op.Items = err.Error(), nil
+	decoded, err := op.decode(response.StatusCode, text)
+	if op.Response = decoded; err != nil {
+		op.Response = Response{Code: err.Error()}
 	}
+	op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
+	op.readPosition(response.Header)
 	if op.Code == unavailable && response.Header.Get("Retry-After") == "" {
 		op.Code = "503 without Retry-After"
 	}
@@ -236,20 +256,37 @@ func (op *Operation) readPosition(header http.Header) {
 
 // decode returns the records or the counts of a response. For an error response, it returns the code as an
 // error.
-func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]int, err error) {
+func (op *Operation) decode(status int, text []byte) (r Response, err error) {
 	if status >= http.StatusMultipleChoices {
 		var problem struct{ Code string }
 		err := json.Unmarshal(text, &problem)
-		return nil, counts, cmp.Or(err, errors.New(cmp.Or(problem.Code, fmt.Sprintf("status %d without a code", status))))
+		return r, cmp.Or(err, errors.New(cmp.Or(problem.Code, fmt.Sprintf("status %d without a code", status))))
 	}
-	if op.Kind == Remove {
-		return nil, counts, nil
-	}
-	if op.Kind == Count {
-		var n struct{ Available, Pending, Sold, None, Total int }
+	r.Code = ok
+	switch op.Kind { //nolint:exhaustive // the others return animals or orders
+	case Remove, UnnameCategory:
+	case Count:
+		var n inventory
 		err = json.Unmarshal(text, &n)
-		return nil, [5]int{n.Available, n.Pending, n.Sold, n.None, n.Total}, err
+		r.Counts = n.category().Counts
+	case NameCategory:
+		var n inventory
+		err = json.Unmarshal(text, &n)
+		r.Categories = []Category{n.category()}
+	case ListCategories:
+		var all []inventory
+		err = json.Unmarshal(text, &all)
+		for _, n := range all {
+			r.Categories = append(r.Categories, n.category())
+		}
+	default:
+		r.Items, err = op.decodeItems(text)
 	}
+	return r, err
+}
+
+// decodeItems returns the animals or the orders of a response.
+func (op *Operation) decodeItems(text []byte) (items []Item, err error) {
 	records := make([]record, 1)
 	if op.isList() || len(op.Pets) > 1 {
 		err = json.Unmarshal(text, &records)
@@ -268,7 +305,7 @@ func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]in
 		}
 		items, err = append(items, item), cmp.Or(err, itemErr)
 	}
-	return slices.Clip(items), counts, err
+	return slices.Clip(items), err
 }
 
 // do sends a request once, and reads the body of the response.

@@ -20,7 +20,7 @@ const maxVisited = 1 << 20
 
 var errTooManyStates = errors.New("the search would visit too many states")
 
-// A search looks for an order of the events of a shelf that is possible for a service without concurrency.
+// A search looks for an order of the events of an object that is possible for a service without concurrency.
 // Each event must be after all events that had ended before it began (Wing and Gong, 1993). If two orders of
 // the same events lead to the same state, the search continues only one of them (Lowe, 2017).
 //

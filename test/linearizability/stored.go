@@ -42,6 +42,14 @@ func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sen
 			Response: Response{Code: ok, Items: items, Position: position},
 		})
 	}
+	categories, err := storedCategories(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	past.operations = append(past.operations, Operation{
+		Kind: ListCategories, Query: Query{After: firstPage[ListCategories], Limit: noLimit}, Call: never - 1, Return: never - 1,
+		Response: Response{Code: ok, Categories: categories, Position: position},
+	})
 	problems, err := past.Check(page)
 	wrong, countErr := CheckCounts(ctx, db)
 	return append(problems, wrong...), errors.Join(err, countErr)
@@ -102,6 +110,25 @@ func stored(ctx context.Context, db *sql.DB, kind Kind) (items []Item, err error
 	return items, rows.Err()
 }
 
+// storedCategories returns all categories in a store.
+func storedCategories(ctx context.Context, db *sql.DB) (categories []Category, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT id, name, available, pending, sold, none FROM categories ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Category
+		n := &c.Counts
+		if err := rows.Scan(&c.ID, &c.Name, &n[0], &n[1], &n[2], &n[3]); err != nil {
+			return nil, err
+		}
+		n[4] = n[0] + n[1] + n[2] + n[3]
+		categories = append(categories, c)
+	}
+	return categories, rows.Err()
+}
+
 // readStoredChanges reads the changes of the store in db, and returns its position. A restored store does not have the
 // changes that clients have read about: then there are none to judge.
 func (h *History) readStoredChanges(ctx context.Context, db *sql.DB) (position int64, err error) {
@@ -135,7 +162,8 @@ func (h *History) readStoredChanges(ctx context.Context, db *sql.DB) (position i
 	return position, rows.Err()
 }
 
-// miscounted selects the categories, and NULL for all animals, whose counts in the store differ from the animals.
+// miscounted selects the categories, and NULL for all animals, whose counts in the store differ from the animals. A category
+// without animals has a row only if it has a name.
 const miscounted = `WITH found AS (
 		SELECT category_id, count(*) FILTER (WHERE status = 'available'), count(*) FILTER (WHERE status = 'pending'),
 			count(*) FILTER (WHERE status = 'sold'), count(*) FILTER (WHERE status = '') FROM pets GROUP BY category_id
@@ -143,7 +171,7 @@ const miscounted = `WITH found AS (
 		SELECT NULL, count(*) FILTER (WHERE status = 'available'), count(*) FILTER (WHERE status = 'pending'),
 			count(*) FILTER (WHERE status = 'sold'), count(*) FILTER (WHERE status = '') FROM pets),
 	stored AS (
-		SELECT id, available, pending, sold, none FROM categories
+		SELECT id, available, pending, sold, none FROM categories WHERE name = '' OR available + pending + sold + none <> 0
 		UNION ALL
 		SELECT NULL, available, pending, sold, none FROM store)
 	SELECT 'animals', f.* FROM (SELECT * FROM found EXCEPT SELECT * FROM stored) AS f

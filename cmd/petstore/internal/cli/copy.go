@@ -22,9 +22,10 @@ func newCopy(in *invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy {--from DSN | --to DSN}",
 		Short: "Copy the whole store to another one, such as from SQLite to PostgreSQL",
-		Long: `Copy all animals, orders, API keys, idempotency keys and the states of imports, with their
-ids, from one store to another, which may have another engine. A DSN is the path of a SQLite
-file, or the connection string of a PostgreSQL database as a URL or as keywords with values.
+		Long: `Copy all animals, orders, categories, API keys, idempotency keys and the states of imports,
+with their ids, from one store to another, which may have another engine. A DSN is the path
+of a SQLite file, or the connection string of a PostgreSQL database as a URL or as keywords
+with values.
 If one of --from and --to is left out, the store of the settings takes its place.
 
 The target is created; it must be empty. Stop the service first: copy returns an error while
