@@ -45,6 +45,9 @@ func TestPrometheusAndTheAdminListenerHaveDifferentPorts(t *testing.T) {
 	}
 }
 
+// ofHosts is the metric that only a host program has, because the petstore program does not call Follow.
+const ofHosts = "petstore_changes_follow_lag_seconds"
+
 // TestDashboardAndAlertsFindDataOfRunningServer lets Prometheus scrape a server that clients use.
 // Prometheus evaluates the queries of the dashboard and the alerting rules.
 func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
@@ -66,7 +69,9 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	}
 	for _, rule := range alertRules(t) {
 		for _, metric := range regexp.MustCompile(`petstore_[a-z_]+`).FindAllString(rule.Expr, -1) {
-			p.wantData(t, "count("+metric+")")
+			if metric != ofHosts {
+				p.wantData(t, "count("+metric+")")
+			}
 		}
 	}
 	firing := map[string]string{}
