@@ -87,7 +87,7 @@ func (f *follower) next(ctx context.Context) (page domain.ChangePage, err error)
 	}
 	switch {
 	case ctx.Err() != nil: // the error is no outage
-	case err != nil && f.failed.IsZero():
+	case errors.Is(err, domain.ErrUnavailable) && f.failed.IsZero():
 		f.failed = now
 		f.followers.log.Warn("Follow waits until the store is available", zap.Error(err))
 	case err == nil && !f.failed.IsZero():

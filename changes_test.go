@@ -135,7 +135,10 @@ func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ago atomic.Int64
 		ago.Store(int64(8 * 24 * time.Hour)) // a day longer than changes are kept
-		service := newService(t, store, petstore.Options{Now: func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }})
+		core, log := observer.New(zap.InfoLevel)
+		service := newService(t, store, petstore.Options{
+			Now: func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }, API: rest.Options{Logger: zap.New(core)},
+		})
 		begin, err := service.Changes().Latest(t.Context())
 		testkit.Check(t, err)
 		for range 25 {
@@ -159,6 +162,7 @@ func TestFollowEndsAtAPositionWhoseChangesAreNotKept(t *testing.T) {
 			})
 			testkit.WantError(t, "Follow", err, first)
 		}
+		testkit.Equal(t, "the lines about outages", 0, log.FilterMessageSnippet("Follow").Len())
 	})
 }
 

@@ -226,7 +226,7 @@ func compareCounts(db *gorm.DB) (found []Difference, err error) {
 				category.Pending += missing.Pending
 				category.Sold += missing.Sold
 				category.None += missing.None
-				category.mayEmpty = true
+				category.repaired = true
 				return nil
 			},
 		})

@@ -48,16 +48,15 @@ func (c *collector) add(ctx context.Context, changeType domain.ChangeType, recor
 	}
 }
 
-// Deltas are what is added to the numbers of a category. With mayEmpty, the numbers may all be zero afterwards.
+// deltas are what is added to the numbers of a category.
 type deltas struct {
 	categoryModel
-	mayEmpty bool
+	repaired bool // the numbers were wrong before, so they may be zero afterwards whatever is added
 }
 
 // count adds n to the numbers of animals that have the category and the status of pet.
 func (c *collector) count(pet domain.Pet, n int64) {
 	category := c.countsOf(pet.CategoryID)
-	category.mayEmpty = category.mayEmpty || n < 0
 	ofCategory, ofAll := &category.None, &c.None
 	switch pet.Status {
 	case domain.PetAvailable:
@@ -111,7 +110,7 @@ func (c *collector) write(tx engine.Tx, at time.Time) error {
 		return err
 	}
 	for _, id := range ids {
-		if c.counts[id].mayEmpty {
+		if m := c.counts[id]; m.repaired || min(m.Available, m.Pending, m.Sold, m.None) < 0 {
 			if err := tx.Queue(deleteEmpty, id); err != nil {
 				return err
 			}

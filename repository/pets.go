@@ -94,7 +94,7 @@ func (t *transaction) addedPets(ctx context.Context, pets []domain.Pet) {
 }
 
 func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
-	changed := make(map[string]any, 4) // the database writes an index anew whenever one of its columns is named
+	changed := make(map[string]any, 4) // SQLite writes an index anew whenever one of its columns is named
 	if after.Name != before.Name {
 		changed["name"], changed["name_key"] = after.Name, domain.FoldName(after.Name)
 	}

@@ -64,7 +64,7 @@ func (r *readers) readSearch(ctx context.Context, db *gorm.DB, fn func(*gorm.DB)
 // share calls do, which waits for a run of a batch. The whole call takes at most the timeout.
 func (r *readers) share(ctx context.Context, do func(context.Context) error) error {
 	if err := r.usable(); err != nil {
-		return err
+		return r.report(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -161,7 +161,9 @@ func TestLookupsOfKeysThatWaitAreCounted(t *testing.T) {
 	}()
 	testkit.WaitUntil(t, "the look-up waits", func() bool { return counter(t, s, "petstore_store_read_waits_total") == 1 })
 	s.ReleaseReadSlots(maxOpenConns)
-	testkit.WantError(t, "FindByHash", <-result, domain.ErrUnauthenticated)
+	if err := <-result; !errors.Is(err, domain.ErrUnauthenticated) && !errors.Is(err, domain.ErrUnavailable) {
+		t.Errorf("FindByHash: got %v, want that there is no key, or that it took too long", err)
+	}
 }
 
 // On a database server, reads by id share a query, which waits for a connection as other reads do.
@@ -190,7 +192,7 @@ func TestSearchTakesAtMostTheTimeout(t *testing.T) {
 	time.AfterFunc(timeout*3/4, s.AcquireSearch())
 	start := time.Now()
 	testkit.WantError(t, "a search", calls["pets.List of a search"](t.Context(), s), domain.ErrUnavailable, context.DeadlineExceeded)
-	if took := time.Since(start); took > timeout*3/2 {
+	if took := time.Since(start); took > testkit.Scaled(timeout*3/2) {
 		t.Errorf("the search took %s, want about %s", took, timeout)
 	}
 }

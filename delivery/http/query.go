@@ -96,7 +96,7 @@ func optional[T any](value *T) []T {
 
 // A cachedQuery is a query whose response is cached. All its spellings have the same key, its canonical form. likelyKey
 // returns the key of a query that is spelt as in a Link header or as people do, without parsing it. For other spellings
-// it returns what is no key.
+// it returns a string that is the key of no query.
 type cachedQuery interface {
 	key() string
 	likelyKey(raw string) string

@@ -3,7 +3,7 @@
 // load, and a caller that is alone waits for nobody.
 //
 // A caller that finds no leader becomes the leader. It runs the next batch on its own goroutine, and then
-// makes the first queued caller the leader. The package starts no goroutine.
+// makes a queued caller the leader. The package starts no goroutine.
 package batch
 
 import (
@@ -66,13 +66,13 @@ type call[C any] struct {
 	err   error
 }
 
-// New returns a Group. The leader calls run with its own context. run calls take when it is ready, once or,
-// if it fails before, not at all: calls that have arrived by then are in the batch, the call of the leader
-// first. run stores the results in the calls, and ends at the deadline of its context.
+// New returns a Group. The leader calls run with its own context. run calls take when it is ready, at most
+// once: calls that have arrived by then are in the batch, the call of the leader first. run stores the
+// results in the calls. If run fails before, only the leader gets the error, and another call leads.
 //
 // All calls of a batch return the error of run. But if the context of the leader has ended, only the leader
 // does: the others are queued again, and the newest leads, because it has the most time left. So run must
-// not return an error after it did something that must not be repeated, and callers should have a deadline.
+// not return an error after it did something that must not be repeated.
 //
 // If run panics or calls runtime.Goexit, the goroutine of the leader does, and the other calls of the batch
 // return an error.
@@ -138,14 +138,19 @@ func (g *Group[C]) enter(c *call[C]) error {
 	return nil
 }
 
-// promote makes the first queued caller the leader.
+// promote makes the first queued caller the leader. With Leave it is the newest, because it has the most time
+// left: the others return at their deadlines.
 func (g *Group[C]) promote() {
 	if g.led = len(g.queue) > 0; !g.led {
 		g.idle.Broadcast()
 		return
 	}
-	g.queue[0].turn <- true
-	g.queue = slices.Delete(g.queue, 0, 1)
+	next := 0
+	if g.options.Leave {
+		next = len(g.queue) - 1
+	}
+	g.queue[next].turn <- true
+	g.queue = slices.Delete(g.queue, next, next+1)
 }
 
 // follow waits until the caller is to lead, and returns true, or until its call has a result.
@@ -258,7 +263,7 @@ func (g *Group[C]) requeue(calls []*call[C]) {
 		return c.err != nil
 	})
 	g.queue = append(calls, g.queue...)
-	if last := len(g.queue) - 1; last > 0 {
+	if last := len(g.queue) - 1; last > 0 && !g.options.Leave { // with Leave, the newest leads anyway
 		g.queue = slices.Insert(g.queue[:last], 0, g.queue[last])
 	}
 }

@@ -184,9 +184,15 @@ func TestLeaderWhoseContextEndsFailsAloneAndTheNewestLeads(t *testing.T) {
 			first := g.do(t.Context(), 0)
 			soon, cancelSoon := context.WithTimeout(t.Context(), time.Second)
 			defer cancelSoon()
-			leader := g.do(soon, 1)
 			ended, cancel := context.WithCancel(t.Context())
-			older, gone := g.do(t.Context(), 2), g.do(ended, 3)
+			var leader, older, gone <-chan error
+			if !leave {
+				leader = g.do(soon, 1)
+			}
+			older, gone = g.do(t.Context(), 2), g.do(ended, 3)
+			if leave { // the newest leads
+				leader = g.do(soon, 1)
+			}
 			g.end(nil)
 			newest := g.do(t.Context(), 4)
 			cancel()

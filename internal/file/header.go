@@ -49,8 +49,8 @@ func (o Options) required(column string) bool {
 
 // findHeader returns the number of lines above the header of a CSV file, and the delimiter of the file. start is the start
 // of the file. The header is the first line with the columns name and categoryId, or id and name of categories. If there is
-// none, findHeader returns the line with most of the columns, or with most titles, for an error. A number is no title, so that
-// a row is not taken for a header that leaves out a title.
+// none, findHeader returns the line with most of the columns, or with most titles, for an error. Only cells with a letter count as
+// titles, because a row with numbers may have more cells than the header.
 func (o Options) findHeader(start []byte) (above int, delimiter byte) {
 	line, best := 0, 0
 	delimiter = delimiters[0]

@@ -268,6 +268,38 @@ func TestCallTakesAtMostTheTimeout(t *testing.T) {
 	})
 }
 
+// A slowDatabase responds after 600 ms.
+type slowDatabase struct {
+	database
+	cut atomic.Int64 // how many calls of Poll ended before
+}
+
+func (d *slowDatabase) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+	select {
+	case <-ctx.Done():
+		d.cut.Add(1)
+	case <-time.After(600 * time.Millisecond):
+	}
+	return engine.Numbers{}, false, ctx.Err()
+}
+
+// A check that is cut off closes its connection, and empties the caches.
+func TestCheckIsNotCutOffByCallersWhoHaveWaitedLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &slowDatabase{}
+		n := freshness.New(d, time.Second, true)
+		defer n.Close()
+		var callers sync.WaitGroup
+		defer callers.Wait()
+		for range 100 {
+			callers.Go(func() { _, _ = n.Now(t.Context()) })
+			time.Sleep(50 * time.Millisecond)
+		}
+		testkit.Equal(t, "the checks that were cut off", int64(0), d.cut.Load())
+	})
+}
+
 func TestDatabaseThatIsBackIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

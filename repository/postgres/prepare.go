@@ -26,7 +26,9 @@ const minVersion = 140000
 // prepare checks the server and the schema of the store. Unless o forbids it, prepare creates or migrates
 // the schema.
 func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (schema engine.Schema, err error) {
-	pool := sql.OpenDB(connector{stdlib.GetConnector(*config)})
+	inUTC := config.Copy()
+	inUTC.RuntimeParams["timezone"] = "UTC" // goose stores the time of a migration in the time zone of its session
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*inUTC)})
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	synchronousCommit, err := checkServer(ctx, pool)
 	if err != nil {
@@ -43,8 +45,8 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (sch
 	if schema, err = migrate(ctx, pool, exists, !o.NoMigration && (!exists || !o.Exclusive)); err == nil {
 		schema.OtherTables, err = otherTables(ctx, pool)
 	}
-	if err == nil { // goose stores the time of the time zone of its session
-		schema.MigratedAt, err = schemaversion.MigratedAt(ctx, pool, "tstamp AT TIME ZONE current_setting('TimeZone')")
+	if err == nil {
+		schema.MigratedAt, err = schemaversion.MigratedAt(ctx, pool, "tstamp AT TIME ZONE 'UTC'")
 	}
 	return schema, err
 }

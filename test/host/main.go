@@ -151,7 +151,7 @@ func (s *shop) authenticate(c *gin.Context) (caller string, err error) {
 // searchNames sends the ids of the animals with a name.
 func (s *shop) searchNames(c *gin.Context) {
 	ids := []int64{}
-	err := s.db.WithContext(c).Table("names").Where("shop = ? AND name = ?", s.name, c.Query("name")).Pluck("pet_id", &ids).Error
+	err := s.db.WithContext(c.Request.Context()).Table("names").Where("shop = ? AND name = ?", s.name, c.Query("name")).Pluck("pet_id", &ids).Error
 	if err != nil {
 		s.API().Fail(c, err)
 		return
