@@ -175,7 +175,8 @@ func summary(r row, before, after []result) string {
 		compared = fmt.Sprintf("%.2f | – |", median(faster))
 		fallthrough
 	case r.rate.Freq > 0:
-		return fmt.Sprintf("| `%s` | %.2f, %.2f ms | %.2f, %.2f ms | %s", r.name, median(times[0]), median(tails[0]), median(times[1]), median(tails[1]), compared)
+		return fmt.Sprintf("| `%s` | %.2f, %.2f ms | %.2f, %.2f ms | %s",
+			r.name, median(times[0]), median(tails[0]), median(times[1]), median(tails[1]), compared)
 	case r.clients > 1:
 		return fmt.Sprintf("| `%s` | %.0f/s | %.0f/s | %s", r.name, median(rates[0]), median(rates[1]), compared)
 	}

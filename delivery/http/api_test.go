@@ -218,7 +218,9 @@ func TestLikelyKeyIsTheKey(t *testing.T) {
 
 // A likely key is not the key of another query.
 func FuzzLikelyKey(f *testing.F) {
-	for _, raw := range []string{"", "limit=5", "status=sold", "id=7", "after=0", "Limit=5", "%6Cimit=5", "q=limit%3D5", "q=limit=5", "&", "after=3&sort=-id"} {
+	for _, raw := range []string{
+		"", "limit=5", "status=sold", "id=7", "after=0", "Limit=5", "%6Cimit=5", "q=limit%3D5", "q=limit=5", "&", "after=3&sort=-id",
+	} {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

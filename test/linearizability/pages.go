@@ -86,7 +86,9 @@ func (h *History) shown() shown {
 				continue
 			}
 			counts := Response{Code: ok, Counts: op.Categories[0].Counts}
-			op = &Operation{Client: op.Client, Kind: Count, Shelf: op.Shelf, Query: Query{Category: op.ID}, Call: op.Call, Return: op.Return, Response: counts}
+			op = &Operation{
+				Client: op.Client, Kind: Count, Shelf: op.Shelf, Query: Query{Category: op.ID}, Call: op.Call, Return: op.Return, Response: counts,
+			}
 		}
 		s.requests[op.Shelf] = append(s.requests[op.Shelf], op)
 		for n := range op.records() {
