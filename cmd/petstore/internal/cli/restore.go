@@ -34,8 +34,8 @@ place, whole. A store that does not exist is created.
 Until the copy is in place, its name is STORE.restored.NUMBER.partial. If the process is
 killed, that file is left.
 
-After restore, clients that follow the changes must read the lists again. The next start of
-the service logs when the store was restored, and from which file.
+The restored store has no changes: clients that follow them must read the lists again. The
+next start of the service logs when the store was restored, and from which file.
 
 API keys that are revoked in the previous store stay revoked. If there is no previous store,
 or if it is damaged, keys that were revoked after the backup work again: add --revoke-keys to

@@ -96,11 +96,15 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if admin != nil { // without the admin listener nobody could read the metrics
 		api.Metrics = metrics
 	}
+	slow := time.AfterFunc(time.Second, func() {
+		log.Warn("the store is still being opened: serve waits up to 30s for another service that has its file")
+	})
 	service, err := o.Open(ctx, petstore.Options{
 		API: api, NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
 		RequireSynchronous: settings.Database.RequireSynchronous, ChangesRetention: settings.Changes.Retention,
 		Document: docs.Options{ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL},
 	})
+	slow.Stop()
 	if err != nil {
 		return err
 	}
