@@ -41,11 +41,11 @@ func (o *outage) end(now time.Time) time.Duration {
 // logRecovery logs the end of an outage, after a request that has used the store. A page with Age and a request that has
 // changed nothing have not.
 func (a *API) logRecovery(c *gin.Context, s *requestState, status int, now time.Time) {
-	ended, reads := a.outages.of(c), IsSafe(c.Request.Method)
-	if ended.begun.Load() == 0 || status >= http.StatusMultipleChoices || c.Writer.Header()["Age"] != nil || !reads && len(s.records) == 0 {
+	current, reads := a.outages.of(c), IsSafe(c.Request.Method)
+	if current.begun.Load() == 0 || status >= http.StatusMultipleChoices || c.Writer.Header()["Age"] != nil || !reads && len(s.records) == 0 {
 		return
 	}
-	if took := ended.end(now); took >= minOutage {
+	if took := current.end(now); took >= minOutage {
 		a.unavailable.Info("the store is available again", zap.Bool("reads", reads), zap.Duration("after", took))
 	}
 }
