@@ -21,8 +21,6 @@ type creation struct {
 // CreatePets implements port.Transactor.
 func (s *Store) CreatePets(ctx context.Context, pets []domain.NewPet, claim port.Claim) ([]domain.Pet, *port.Outcome, error) {
 	c := &creation{ctx: ctx, pets: pets, claim: claim}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	if err := s.errorOf(s.queue.Create(ctx, c)); err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,7 @@ func newKeyCache(stored keys, staleIfUnavailable time.Duration) (*keyCache, erro
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // without an Executor, otter would start a goroutine
 	})
-	lookups := batch.New(batch.Options{Size: maxSharedLookups, Leave: true}, stored.find)
+	lookups := batch.New(batch.Options{Size: maxSharedLookups, Leave: true, Timeout: stored.readers.timeout}, stored.find)
 	return &keyCache{stored, stored.readers, staleIfUnavailable, entries, lookups}, err
 }
 
@@ -64,7 +64,7 @@ func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key
 		return known.key, nil
 	}
 	lookup := &keyLookup{hash: hash}
-	err := c.readers.share(ctx, func(ctx context.Context) error { return c.lookups.Do(ctx, lookup) })
+	err := c.readers.share(func() error { return c.lookups.Do(ctx, lookup) })
 	switch {
 	case ok && errors.Is(err, domain.ErrUnavailable) && now.Sub(known.at) < c.staleIfUnavailable:
 		return known.key, nil

@@ -60,7 +60,7 @@ type awayDatabase struct {
 	away *atomic.Bool
 }
 
-func (d awayDatabase) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d awayDatabase) ReadContext(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if d.away.Load() {
 		cancel()

@@ -21,8 +21,8 @@ func (k keys) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, err
 
 // find runs the look-ups that take returns with one query, once a connection is free. It repeats the last hash, so that few
 // statements are prepared.
-func (k keys) find(ctx context.Context, take func() []*keyLookup) error {
-	return k.readers.run(ctx, k.db, func(db *gorm.DB) error {
+func (k keys) find(ctx context.Context, deadline time.Time, take func() []*keyLookup) error {
+	return k.readers.run(ctx, deadline, k.db, func(db *gorm.DB) error {
 		lookups := take()
 		byHash := make(map[apikey.Hash][]*keyLookup, len(lookups))
 		var hashes [][]byte

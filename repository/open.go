@@ -117,6 +117,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *creation]{
+		Timeout: s.timeout,
 		Repositories: func(tx *groupcommit.Tx) *transaction {
 			inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
 			inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)

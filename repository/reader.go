@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -64,7 +65,7 @@ type readByID[T any] struct {
 func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error) {
 	read := &readByID[T]{ids: ids}
 	if r.shared != nil {
-		return read, r.readers.share(ctx, func(ctx context.Context) error { return r.shared.Do(ctx, read) })
+		return read, r.readers.share(func() error { return r.shared.Do(ctx, read) })
 	}
 	return read, r.read(ctx, func(db *gorm.DB) (err error) {
 		read.found, read.position, err = r.withIDs(db, ids)
@@ -77,8 +78,9 @@ const maxSharedReads = 64
 
 // share lets concurrent reads by id share a query. The caller must close the group.
 func (r reader[T]) share() *batch.Group[*readByID[T]] {
-	return batch.New(batch.Options{Size: maxSharedReads, Leave: true}, func(ctx context.Context, take func() []*readByID[T]) error {
-		return r.readers.run(ctx, r.db, func(db *gorm.DB) error { return r.readTogether(db, take()) })
+	o := batch.Options{Size: maxSharedReads, Leave: true, Timeout: r.readers.timeout}
+	return batch.New(o, func(ctx context.Context, deadline time.Time, take func() []*readByID[T]) error {
+		return r.readers.run(ctx, deadline, r.db, func(db *gorm.DB) error { return r.readTogether(db, take()) })
 	})
 }
 

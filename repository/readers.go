@@ -45,60 +45,57 @@ func (r *readers) within(timeout time.Duration) *readers {
 
 // read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.
 func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	return r.report(r.run(ctx, db, fn))
+	return r.report(r.run(ctx, r.deadline(), db, fn))
 }
 
 // readSearch is read for a search. Searches wait for each other, so that other reads do not wait for many of them.
 func (r *readers) readSearch(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	if err := r.acquire(ctx, r.search); err != nil {
+	deadline := r.deadline()
+	if err := r.acquire(ctx, deadline, r.search); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
 	defer r.search.Release(1)
-	return r.report(r.run(ctx, db, fn))
+	return r.report(r.run(ctx, deadline, db, fn))
 }
 
-// share calls do, which waits for a run of a batch. The whole call takes at most the timeout.
-func (r *readers) share(ctx context.Context, do func(context.Context) error) error {
+// share calls do, which waits for a run of a batch.
+func (r *readers) share(do func() error) error {
 	if err := r.usable(); err != nil {
 		return r.report(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	return r.report(unavailable(do(ctx)))
+	return r.report(unavailable(do()))
 }
 
-// run calls fn until the deadline of ctx.
-func (r *readers) run(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	if err := r.acquire(ctx, r.slots); err != nil {
+func (r *readers) deadline() time.Time { return time.Now().Add(r.timeout) } //nolint:forbidigo // a deadline
+
+// run calls fn with GORM on a connection that reads, until a deadline.
+func (r *readers) run(ctx context.Context, deadline time.Time, db *gorm.DB, fn func(*gorm.DB) error) error {
+	if err := r.acquire(ctx, deadline, r.slots); err != nil {
 		return domain.Unavailable(err)
 	}
 	defer r.slots.Release(1)
-	ctx, cancel := r.database.ReadContext(ctx)
+	ctx, cancel := r.database.ReadContext(ctx, deadline)
 	defer cancel()
 	return fn(db.WithContext(ctx))
 }
 
-// acquire waits for a connection or for a search, until the deadline of ctx.
-func (r *readers) acquire(ctx context.Context, slots *semaphore.Weighted) error {
+// acquire waits for a connection or for a search, until a deadline and until ctx ends.
+func (r *readers) acquire(ctx context.Context, deadline time.Time, slots *semaphore.Weighted) error {
 	if err := cmp.Or(ctx.Err(), r.usable()); err != nil || slots.TryAcquire(1) {
 		return err
 	}
 	start := time.Now() //nolint:forbidigo // a duration
 	r.waits.Add(1)
 	defer func() { r.waited.Add(int64(time.Since(start))) }()
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
 	return slots.Acquire(ctx, 1)
 }
 
 // readAll is read for a query of a whole table, which may take any time. It has a connection of its own, so that no
 // other read waits for it, except another readAll.
 func (r *readers) readAll(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	waiting, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	if err := r.acquire(waiting, r.each); err != nil {
+	if err := r.acquire(ctx, r.deadline(), r.each); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
 	defer r.each.Release(1)

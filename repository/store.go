@@ -52,8 +52,6 @@ func (s *Store) Keys() port.KeyReader { return s.keys }
 
 // InTx implements port.Transactor. Concurrent transactions share a commit.
 func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }))
 }
 

@@ -38,15 +38,17 @@ type Options struct {
 	// Delay is how long a leader waits, at most, until as many calls have arrived as the last batch had:
 	// callers that shared a run call again a moment later. Without Delay a leader only yields.
 	Delay time.Duration
-	// Leave lets Do return when its context ends, even if a run has its call. Such a caller must no longer
-	// use what run may write to. Without Leave, Do waits for the end of the run.
+	// Leave lets Do return at its deadline and when its context ends, even if a run has its call. Such a
+	// caller must no longer use what run may write to. Without Leave, Do waits for the end of the run.
 	Leave bool
+	// Timeout is how long after the beginning of Do its deadline is. 0 means that only its context limits it.
+	Timeout time.Duration
 }
 
 // A Group runs calls of type C in batches, one batch at a time. It is safe for concurrent use.
 type Group[C any] struct {
 	options Options
-	run     func(ctx context.Context, take func() []C) error
+	run     Run[C]
 	waiting atomic.Int64 // the number of calls that are queued or run
 
 	mu     sync.Mutex
@@ -58,38 +60,46 @@ type Group[C any] struct {
 	closed bool
 }
 
+// A Run runs the calls of a batch, see New. ctx and deadline are those of the leader.
+type Run[C any] func(ctx context.Context, deadline time.Time, take func() []C) error
+
 // A call is a call of Do.
 type call[C any] struct {
-	ctx   context.Context
-	value C
-	turn  chan bool // receives once: true if the caller is to lead, false if the call has its result
-	err   error
+	ctx      context.Context
+	deadline time.Time // of ctx and of Options.Timeout, whichever is earlier
+	value    C
+	turn     chan bool // receives once: true if the caller is to lead, false if the call has its result
+	err      error
 }
 
-// New returns a Group. The leader calls run with its own context. run calls take when it is ready, at most
-// once: calls that have arrived by then are in the batch, the call of the leader first. run stores the
+// New returns a Group. The leader calls run, which calls take when it is ready, at most once: calls that have arrived by then are in the batch, the call of the leader first. run stores the
 // results in the calls. If run fails before, only the leader gets the error, and another call leads.
 //
-// All calls of a batch return the error of run. But if the context of the leader has ended, only the leader
-// does: the others are queued again, and the newest leads, because it has the most time left. So run must
+// All calls of a batch return the error of run. But if the leader has reached its deadline or its context has
+// ended, only the leader does: the others are queued again, and the newest leads, because it has the most time left. So run must
 // not return an error after it did something that must not be repeated.
 //
 // If run panics or calls runtime.Goexit, the goroutine of the leader does, and the other calls of the batch
 // return an error.
-func New[C any](o Options, run func(ctx context.Context, take func() []C) error) *Group[C] {
-	o.Size, o.Queue = cmp.Or(o.Size, math.MaxInt), cmp.Or(o.Queue, math.MaxInt)
+func New[C any](o Options, run Run[C]) *Group[C] {
+	o.Size, o.Queue, o.Timeout = cmp.Or(o.Size, math.MaxInt), cmp.Or(o.Queue, math.MaxInt), cmp.Or(o.Timeout, math.MaxInt64)
 	g := &Group[C]{options: o, run: run, enough: make(chan struct{}, 1)}
 	g.idle.L = &g.mu
 	return g
 }
 
 // Do returns when a run with the call has ended. If ctx ends while the call is queued, Do returns the error
-// of ctx, and no run gets the call. It returns ErrClosed after Close, and ErrQueueFull.
+// of ctx, and no run gets the call. At its deadline it returns context.DeadlineExceeded in the same way. It
+// returns ErrClosed after Close, and ErrQueueFull.
 func (g *Group[C]) Do(ctx context.Context, value C) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &call[C]{ctx: ctx, value: value, turn: make(chan bool, 1)}
+	deadline := time.Now().Add(g.options.Timeout) //nolint:forbidigo // a deadline
+	if earlier, limited := ctx.Deadline(); limited && earlier.Before(deadline) {
+		deadline = earlier
+	}
+	c := &call[C]{ctx: ctx, deadline: deadline, value: value, turn: make(chan bool, 1)}
 	if err := g.enter(c); err != nil {
 		return err
 	}
@@ -156,12 +166,21 @@ func (g *Group[C]) promote() {
 // follow waits until the caller is to lead, and returns true, or until its call has a result.
 func (g *Group[C]) follow(c *call[C]) (leads bool, err error) {
 	select {
+	case leads = <-c.turn: // without a timer for a caller that leads at once
+		return leads, c.err
+	default:
+	}
+	// A timer of its own costs less than a context with a deadline for each call.
+	timeout := time.NewTimer(time.Until(c.deadline))
+	defer timeout.Stop()
+	select {
 	case leads = <-c.turn:
 		return leads, c.err
 	case <-c.ctx.Done():
+	case <-timeout.C:
 	}
 	if g.leave(c) {
-		return false, c.ctx.Err()
+		return false, c.ended()
 	}
 	leads = <-c.turn
 	return leads, c.err
@@ -184,7 +203,7 @@ func (g *Group[C]) lead(own *call[C]) (err error) {
 	err = errAborted // unless run returns
 	defer func() { g.handOver(others, err) }()
 	g.gather(own.ctx)
-	err = g.run(own.ctx, func() []C {
+	err = g.run(own.ctx, own.deadline, func() []C {
 		others = g.take()
 		values := []C{own.value}
 		for _, c := range others {
@@ -192,17 +211,21 @@ func (g *Group[C]) lead(own *call[C]) (err error) {
 		}
 		return values
 	})
-	if err != nil && own.expired() {
+	if ended := own.ended(); err != nil && ended != nil {
 		g.requeue(others)
-		others, err = nil, cmp.Or(own.ctx.Err(), context.DeadlineExceeded)
+		others, err = nil, ended
 	}
 	return err
 }
 
-// expired reports whether the context has ended. What waits until its deadline may return a moment earlier.
-func (c *call[C]) expired() bool {
-	deadline, limited := c.ctx.Deadline()
-	return c.ctx.Err() != nil || limited && time.Until(deadline) <= 0
+// ended returns an error if the context has ended or the deadline is over. A context may end a moment after its
+// deadline.
+func (c *call[C]) ended() error {
+	err := c.ctx.Err()
+	if err == nil && time.Until(c.deadline) <= 0 {
+		err = context.DeadlineExceeded
+	}
+	return err
 }
 
 // gather waits for other callers. It yields again only if that may bring more of them: on a machine with
@@ -257,7 +280,7 @@ func (g *Group[C]) requeue(calls []*call[C]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	calls = slices.DeleteFunc(calls, func(c *call[C]) bool {
-		if c.err = c.ctx.Err(); c.err != nil {
+		if c.err = c.ended(); c.err != nil {
 			c.turn <- false
 		}
 		return c.err != nil

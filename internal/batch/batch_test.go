@@ -30,7 +30,9 @@ type group struct {
 
 func newGroup(o batch.Options) *group {
 	g := &group{release: make(chan error)}
-	g.Group = batch.New(o, func(ctx context.Context, take func() []int) error {
+	g.Group = batch.New(o, func(ctx context.Context, deadline time.Time, take func() []int) error {
+		ctx, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
 		g.record(take())
 		select {
 		case err := <-g.release:
@@ -208,23 +210,47 @@ func TestLeaderWhoseContextEndsFailsAloneAndTheNewestLeads(t *testing.T) {
 	}
 }
 
-// A context whose deadline has passed, and that ends a moment later.
-type lateContext struct{ context.Context }
-
-func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
-
 // What waits until a deadline may return before the context ends.
+func TestCallTakesAtMostTheTimeout(t *testing.T) {
+	t.Parallel()
+	for _, leave := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGroup(batch.Options{Leave: leave, Timeout: time.Second})
+			leader := g.do(t.Context(), 0)
+			queued := g.do(t.Context(), 1)
+			time.Sleep(500 * time.Millisecond)
+			later := g.do(t.Context(), 2)
+			time.Sleep(500 * time.Millisecond)
+			synctest.Wait()
+			testkit.WantError(t, "the error of the leader", <-leader, context.DeadlineExceeded)
+			testkit.WantError(t, "the error of a queued call", <-queued, context.DeadlineExceeded)
+			g.end(nil)
+			testkit.Check(t, <-later)
+			g.wantRuns(t, [][]int{{0}, {2}})
+		})
+	}
+}
+
+// What waits until a deadline may return before the deadline of a context of its own.
 func TestLeaderWhoseDeadlineHasPassedFailsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newGroup(batch.Options{})
+		g := &group{}
+		g.Group = batch.New(batch.Options{Timeout: time.Second}, func(_ context.Context, deadline time.Time, take func() []int) error {
+			calls := take()
+			g.record(calls)
+			if calls[0] != 2 {
+				time.Sleep(min(time.Until(deadline), 800*time.Millisecond))
+			}
+			return errors.New("failure")
+		})
 		first := g.do(t.Context(), 0)
-		leader, other := g.do(lateContext{t.Context()}, 1), g.do(t.Context(), 2)
-		g.end(nil)
-		g.end(errors.New("failure"))
+		leader := g.do(t.Context(), 1)
+		time.Sleep(500 * time.Millisecond)
+		other := g.do(t.Context(), 2)
+		testkit.WantMessage(t, "the error of the first call", <-first, "failure")
 		testkit.WantError(t, "the error of the leader", <-leader, context.DeadlineExceeded)
-		g.end(nil)
-		testkit.Check(t, errors.Join(<-first, <-other))
+		testkit.WantMessage(t, "the error of the other call", <-other, "failure")
 		g.wantRuns(t, [][]int{{0}, {1, 2}, {2}})
 	})
 }
@@ -235,7 +261,7 @@ func TestRunThatTookNoCallsFailsItsLeaderAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failure, release, runs := errors.New("failure"), make(chan struct{}), 0
 		g := &group{}
-		g.Group = batch.New(batch.Options{}, func(_ context.Context, take func() []int) error {
+		g.Group = batch.New(batch.Options{}, func(_ context.Context, _ time.Time, take func() []int) error {
 			if runs++; runs == 1 {
 				<-release
 				return failure
@@ -263,7 +289,7 @@ func TestPanicAndGoexitEndTheLeaderAndFailTheOthers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
 			g := &group{}
-			g.Group = batch.New(batch.Options{}, func(_ context.Context, take func() []int) error {
+			g.Group = batch.New(batch.Options{}, func(_ context.Context, _ time.Time, take func() []int) error {
 				<-release
 				if values := take(); len(values) == 2 {
 					test.end()
@@ -313,7 +339,7 @@ func TestCloseRejectsCallsAndWaitsForTheQueuedOnes(t *testing.T) {
 func TestGoroutinesThatAreReadyToRunShareARun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var runs atomic.Int32
-	g := batch.New(batch.Options{}, func(_ context.Context, take func() []int) error {
+	g := batch.New(batch.Options{}, func(_ context.Context, _ time.Time, take func() []int) error {
 		take()
 		runs.Add(1)
 		return nil
@@ -341,7 +367,7 @@ func TestCallerThatIsToLeadDoesNotLeave(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	var g *batch.Group[int]
-	g = batch.New(batch.Options{Leave: true}, func(_ context.Context, take func() []int) error {
+	g = batch.New(batch.Options{Leave: true}, func(_ context.Context, _ time.Time, take func() []int) error {
 		if take()[0] == 0 {
 			testkit.WaitUntil(t, "the second call is queued", func() bool { return g.Waiting() == 2 })
 			time.Sleep(10 * time.Millisecond) // until its goroutine waits
@@ -359,7 +385,7 @@ func TestCallerThatIsToLeadDoesNotLeave(t *testing.T) {
 
 func TestCallerThatIsAloneYieldsAtMostOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	g := batch.New(batch.Options{Delay: time.Hour}, func(_ context.Context, take func() []int) error {
+	g := batch.New(batch.Options{Delay: time.Hour}, func(_ context.Context, _ time.Time, take func() []int) error {
 		take()
 		return nil
 	})

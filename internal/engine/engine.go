@@ -105,9 +105,9 @@ type Database interface {
 	Dialector(pool gorm.ConnPool) gorm.Dialector
 	// Readers returns the pool of read-only connections. It has one connection more than Options.MaxOpenConns.
 	Readers() gorm.ConnPool
-	// ReadContext returns the context for a query of a call with ctx, which has a deadline. The query continues when
-	// the client disconnects. It ends at the deadline, unless it reads a file. The CancelFunc may interrupt it.
-	ReadContext(ctx context.Context) (context.Context, context.CancelFunc)
+	// ReadContext returns the context for a query of a call with ctx. The query continues when the client disconnects.
+	// It ends at the deadline, unless it reads a file. The CancelFunc may interrupt it.
+	ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc)
 	// Begin begins a transaction. Until it ends, no other connection and no other process can write. Begin
 	// waits for other writers, for a limited time and until the deadline of ctx.
 	Begin(ctx context.Context) (Tx, error)

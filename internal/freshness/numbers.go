@@ -18,7 +18,6 @@ import (
 type Numbers struct {
 	database engine.Database
 	interval time.Duration // see engine.Database.PollInterval
-	timeout  time.Duration // of each call of Now
 	checks   *batch.Group[struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check that succeeded began, nil before the first
 	patient  bool                      // see New
@@ -42,11 +41,11 @@ const failureAge = 2 * time.Second
 // New returns the numbers of a database. timeout is how long a call of Now may take. If patient is false, callers do not
 // wait for a database that hangs: after a check has failed, Now returns its error, and checks in the background.
 func New(database engine.Database, timeout time.Duration, patient bool) *Numbers {
-	n := &Numbers{database: database, interval: database.PollInterval(), timeout: timeout, patient: patient}
+	n := &Numbers{database: database, interval: database.PollInterval(), patient: patient}
 	n.latest.Store(&domain.Numbers{})
-	n.checks = batch.New(batch.Options{Leave: true}, func(ctx context.Context, take func() []struct{}) error {
+	n.checks = batch.New(batch.Options{Leave: true, Timeout: timeout}, func(ctx context.Context, deadline time.Time, take func() []struct{}) error {
 		take()
-		ctx, cancel := database.ReadContext(ctx)
+		ctx, cancel := database.ReadContext(ctx, deadline)
 		defer cancel()
 		return n.check(ctx)
 	})
@@ -104,8 +103,6 @@ func (n *Numbers) background() {
 
 // wait waits for a check that begins after the call.
 func (n *Numbers) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
-	defer cancel()
 	return n.checks.Do(ctx, struct{}{})
 }
 

@@ -40,8 +40,8 @@ func (d *database) Poll(context.Context) (engine.Numbers, bool, error) {
 
 func (d *database) PollInterval() time.Duration { return d.interval }
 
-func (*database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithCancel(ctx)
+func (*database) ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, deadline)
 }
 
 // newNumbers returns numbers that are closed when the test ends.

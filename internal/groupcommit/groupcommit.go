@@ -86,6 +86,7 @@ func (p *Panic) Unwrap() error {
 // Options are the functions of a Queue. R is the type of the repositories that a function of a caller gets, C is the type
 // of a creation.
 type Options[R, C any] struct {
+	Timeout      time.Duration                       // how long a call waits for the begin of its transaction, 0 for any time
 	Repositories func(*Tx) R                         // returns the repositories for a transaction
 	Create       func(R, context.Context, []C) error // runs creations together
 	// Commit commits the transaction: it calls its argument and returns its error. No caller of the transaction returns
@@ -126,7 +127,7 @@ type call[R, C any] struct {
 // NewQueue returns a Queue. The caller must close it before it closes the database.
 func NewQueue[R, C any](database engine.Database, o Options[R, C]) *Queue[R, C] {
 	q := &Queue[R, C]{database: database, options: o}
-	q.calls = batch.New(batch.Options{Size: maxBatch, Queue: queueSize, Delay: maxDelay}, q.run)
+	q.calls = batch.New(batch.Options{Size: maxBatch, Queue: queueSize, Delay: maxDelay, Timeout: o.Timeout}, q.run)
 	return q
 }
 
@@ -140,7 +141,7 @@ func (q *Queue[R, C]) Waiting() int { return q.calls.Waiting() }
 // rolled back, and Do returns the error of fn, or panics with a Panic. Any other error is an *Error, except
 // ErrNested, for a ctx that comes from a function of the same Queue.
 //
-// If ctx ends before the transaction has begun, Do returns and fn never runs. If ctx ends later, Do waits
+// If ctx ends or Options.Timeout is over before the transaction has begun, Do returns and fn never runs. Later, Do waits
 // for the commit.
 //
 // fn may run on the goroutine of another caller, and more than once. Its context has the values of ctx, but

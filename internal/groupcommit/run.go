@@ -24,9 +24,11 @@ var (
 const maxConflicts = 3
 
 // run runs the calls of a batch, see batch.New. Its error is that the transaction did not begin.
-func (q *Queue[R, C]) run(ctx context.Context, take func() []*call[R, C]) error {
+func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() []*call[R, C]) error {
 	s := &schedule[R, C]{queue: q}
-	tx, err := s.begin(ctx)
+	beginning, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	tx, err := s.begin(beginning)
 	calls := take()
 	if err != nil {
 		return err

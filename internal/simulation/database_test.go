@@ -146,8 +146,7 @@ func (p *process) PollInterval() time.Duration {
 
 const pollInterval = 45 * time.Millisecond
 
-func (p *process) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, _ := ctx.Deadline()
+func (p *process) ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
 }
 

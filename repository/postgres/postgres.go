@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -97,8 +98,7 @@ func (d *database) Readers() gorm.ConnPool { return d.readers }
 
 // ReadContext implements engine.Database. When the client disconnects, the query continues, because pgx closes the
 // connection of an interrupted query.
-func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, _ := ctx.Deadline()
+func (d *database) ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
 }
 

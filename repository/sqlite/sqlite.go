@@ -151,7 +151,7 @@ func (d *database) Readers() gorm.ConnPool { return d.readers }
 
 // ReadContext implements engine.Database. The query gets no deadline: it reads one page or one record, and
 // for a deadline database/sql would start a goroutine.
-func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d *database) ReadContext(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
 	return context.WithoutCancel(ctx), func() {}
 }
 
