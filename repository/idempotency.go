@@ -30,12 +30,12 @@ func (i idempotency) Complete(ctx context.Context, claim port.Claim, result []by
 
 // findClaim finds one claim by the primary key. Those of several claims are put together. With IN, PostgreSQL would read all
 // claims by their time until it has statistics about them: 0.65 times the POSTs with keys.
-const findClaim = "SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ? AND claimed_at > ?"
+const findClaim = "SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?"
 
 // maxClaimsOfQuery is the maximum number of claims that one query finds. SQLite allows 500 parts of a query.
 const maxClaimsOfQuery = 64
 
-// findClaims returns the outcomes of the earlier claims with the keys of claims, without the claims that have expired.
+// findClaims returns the outcomes of the earlier claims with the keys of claims. It deletes those of them that have expired.
 func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[domain.IdempotencyKey]port.Outcome, error) {
 	if len(claims) == 0 {
 		return nil, nil
@@ -52,19 +52,25 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
 		var args []any
 		for _, claim := range few {
-			args = append(args, claim.Caller, claim.Value, t.claimClock.expired())
+			args = append(args, claim.Caller, claim.Value)
 		}
-		for len(args)/3&(len(args)/3-1) != 0 { // the last key is repeated, so that few statements are prepared
-			args = append(args, args[len(args)-3:]...)
+		for len(args)&(len(args)-1) != 0 { // the last key is repeated, so that few statements are prepared
+			args = append(args, args[len(args)-2:]...)
 		}
 		var part []claimModel
-		if err := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/3-1), args...).Find(&part).Error; err != nil {
+		if err := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/2-1), args...).Find(&part).Error; err != nil {
 			return nil, err
 		}
 		models = append(models, part...)
 	}
 	found := map[domain.IdempotencyKey]port.Outcome{}
 	for i := range models {
+		if models[i].ClaimedAt <= t.claimClock.expired() {
+			if err := t.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&models[i]) }); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		outcome, err := models[i].outcome()
 		if err != nil {
 			return nil, err
@@ -121,9 +127,9 @@ func (c *claimClock) expired() int64 {
 	return c.now - (port.IdempotencyTTL + maxClaimGap + claimInterval).Milliseconds()
 }
 
-// insertClaim inserts a claim, which replaces an expired one with the same key.
-var insertClaim = newInsert("idempotency_keys", "caller, value, fingerprint, result, claimed_at", ` ON CONFLICT (caller, value)
-	DO UPDATE SET fingerprint = excluded.fingerprint, result = excluded.result, claimed_at = excluded.claimed_at`)
+// insertClaim inserts claims. findClaims has deleted an expired one with the same key: with ON CONFLICT, a POST with a key
+// would take 4 % longer on PostgreSQL.
+var insertClaim = newInsert("idempotency_keys", "caller, value, fingerprint, result, claimed_at", "")
 
 // insertClaims inserts claims with their results, and deletes expired claims.
 func (t *transaction) insertClaims(ctx context.Context, claims []port.Claim, results [][]byte) error {
