@@ -38,9 +38,11 @@ func serveRecord[T any, R record.Record](
 	if err != nil {
 		return err
 	}
-	missing := &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: fmt.Sprintf("there is no %s with the id %d", name, id)}
+	missing := func() error {
+		return &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: fmt.Sprintf("there is no %s with the id %d", name, id)}
+	}
 	if id < 1 {
-		return missing
+		return missing()
 	}
 	key := pageKey{name, strconv.FormatInt(id, 10)}
 	return a.pages.useForRecord(c.Request.Context()).serve(c, key, func(ctx context.Context) (*encodedPage, error) {
@@ -49,7 +51,7 @@ func serveRecord[T any, R record.Record](
 			return nil, err
 		}
 		if len(found.Items) == 0 {
-			return nil, missing
+			return nil, missing()
 		}
 		body, err := recordOf(found.Items[0]).AppendJSON(nil)
 		if err != nil {
