@@ -3,7 +3,8 @@
 // load, and a caller that is alone waits for nobody.
 //
 // A caller that finds no leader becomes the leader. It runs the next batch on its own goroutine, and then
-// makes a queued caller the leader. The package starts no goroutine.
+// makes a queued caller the leader. The package starts no goroutine, except one for a moment when a call has
+// reached its deadline.
 package batch
 
 import (
@@ -54,7 +55,10 @@ type Group[C any] struct {
 	mu     sync.Mutex
 	idle   sync.Cond     // signalled when nobody leads any more
 	queue  []*call[C]    // without the call of the leader
+	taken  []*call[C]    // the calls of the run, without that of the leader
 	led    bool          // whether there is a leader
+	timer  *time.Timer   // runs expire; one timer for all calls costs less than one for each
+	timed  bool          // whether the timer runs
 	last   int           // the size of the last batch
 	enough chan struct{} // receives when as many calls are queued as the last batch had
 	closed bool
@@ -85,6 +89,8 @@ func New[C any](o Options, run Run[C]) *Group[C] {
 	o.Size, o.Queue, o.Timeout = cmp.Or(o.Size, math.MaxInt), cmp.Or(o.Queue, math.MaxInt), cmp.Or(o.Timeout, math.MaxInt64)
 	g := &Group[C]{options: o, run: run, enough: make(chan struct{}, 1)}
 	g.idle.L = &g.mu
+	g.timer = time.AfterFunc(math.MaxInt64, g.expire)
+	g.timer.Stop()
 	return g
 }
 
@@ -122,6 +128,7 @@ func (g *Group[C]) Close() {
 	for g.led {
 		g.idle.Wait()
 	}
+	g.timer.Stop()
 }
 
 // enter queues a call, and makes its caller the leader if there is none.
@@ -139,6 +146,7 @@ func (g *Group[C]) enter(c *call[C]) error {
 	if !g.led {
 		g.promote()
 	}
+	g.watch()
 	if len(g.queue) == g.last-1 {
 		select {
 		case g.enough <- struct{}{}:
@@ -166,54 +174,67 @@ func (g *Group[C]) promote() {
 // follow waits until the caller is to lead, and returns true, or until its call has a result.
 func (g *Group[C]) follow(c *call[C]) (leads bool, err error) {
 	select {
-	case leads = <-c.turn: // without a timer for a caller that leads at once
-		return leads, c.err
-	default:
-	}
-	// A timer of its own costs less than a context with a deadline for each call.
-	timeout := time.NewTimer(time.Until(c.deadline))
-	defer timeout.Stop()
-	select {
 	case leads = <-c.turn:
 		return leads, c.err
 	case <-c.ctx.Done():
-	case <-timeout.C:
 	}
-	if g.leave(c) {
-		return false, c.ended()
-	}
+	g.mu.Lock()
+	g.endExpired()
+	g.mu.Unlock()
 	leads = <-c.turn
 	return leads, c.err
 }
 
-// leave removes a call from the queue. It returns false if the caller must wait for its turn.
-func (g *Group[C]) leave(c *call[C]) bool {
+// endExpired ends the queued calls, and with Leave those of the run, whose deadline or context has ended.
+func (g *Group[C]) endExpired() {
+	leaves := func(c *call[C]) bool {
+		if c.err = c.ended(); c.err != nil {
+			c.turn <- false
+		}
+		return c.err != nil
+	}
+	g.queue = slices.DeleteFunc(g.queue, leaves)
+	if g.options.Leave {
+		g.taken = slices.DeleteFunc(g.taken, leaves)
+	}
+}
+
+// watch starts the timer for the earliest deadline, unless it runs or no call waits. While it runs, each new call
+// has a later deadline, or a context that ends before.
+func (g *Group[C]) watch() {
+	if g.timed {
+		return
+	}
+	waiting := g.queue
+	if g.options.Leave {
+		waiting = slices.Concat(g.queue, g.taken)
+	}
+	if len(waiting) == 0 {
+		return
+	}
+	g.timed = true
+	first := slices.MinFunc(waiting, func(a, b *call[C]) int { return a.deadline.Compare(b.deadline) })
+	g.timer.Reset(time.Until(first.deadline))
+}
+
+// expire ends the calls that have reached their deadlines when the timer has fired.
+func (g *Group[C]) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if i := slices.Index(g.queue, c); i >= 0 {
-		g.queue = slices.Delete(g.queue, i, i+1)
-		return true
-	}
-	return g.options.Leave && len(c.turn) == 0
+	g.endExpired()
+	g.timed = false
+	g.watch()
 }
 
 // lead runs a batch with the call of the leader.
 func (g *Group[C]) lead(own *call[C]) (err error) {
-	var others []*call[C]
 	err = errAborted // unless run returns
-	defer func() { g.handOver(others, err) }()
+	defer func() { g.handOver(err) }()
 	g.gather(own.ctx)
-	err = g.run(own.ctx, own.deadline, func() []C {
-		others = g.take()
-		values := []C{own.value}
-		for _, c := range others {
-			values = append(values, c.value)
-		}
-		return values
-	})
+	err = g.run(own.ctx, own.deadline, func() []C { return g.take(own.value) })
 	if ended := own.ended(); err != nil && ended != nil {
-		g.requeue(others)
-		others, err = nil, ended
+		g.requeue()
+		err = ended
 	}
 	return err
 }
@@ -259,45 +280,46 @@ func (g *Group[C]) count() (queued, missing int) {
 	return len(g.queue), g.last - 1 - len(g.queue)
 }
 
-// take removes the calls of a batch from the queue. The call of the leader is not among them.
-func (g *Group[C]) take() []*call[C] {
+// take takes the calls of a batch from the queue, and returns them after that of the leader.
+func (g *Group[C]) take(own C) []C {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(len(g.queue), g.options.Size-1)
-	others := slices.Clone(g.queue[:n])
+	g.taken = slices.Clone(g.queue[:n])
 	g.queue = slices.Delete(g.queue, 0, n)
 	g.last = n + 1
+	calls := append(make([]C, 0, n+1), own)
+	for _, c := range g.taken {
+		calls = append(calls, c.value)
+	}
 	select {
 	case <-g.enough: // it was about this batch
 	default:
 	}
-	return others
+	return calls
 }
 
-// requeue queues calls again, because the context of their leader ended the run. The newest call is to lead:
-// if a run first has to connect to a server, older calls might all reach their deadlines meanwhile.
-func (g *Group[C]) requeue(calls []*call[C]) {
+// requeue queues the calls of the run again, because its leader has ended it. The newest call is to lead: if a
+// run first has to connect to a server, older calls might all reach their deadlines meanwhile.
+func (g *Group[C]) requeue() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	calls = slices.DeleteFunc(calls, func(c *call[C]) bool {
-		if c.err = c.ended(); c.err != nil {
-			c.turn <- false
-		}
-		return c.err != nil
-	})
-	g.queue = append(calls, g.queue...)
+	g.queue, g.taken = append(g.taken, g.queue...), nil
+	g.endExpired()
 	if last := len(g.queue) - 1; last > 0 && !g.options.Leave { // with Leave, the newest leads anyway
 		g.queue = slices.Insert(g.queue[:last], 0, g.queue[last])
 	}
+	g.watch()
 }
 
-// handOver gives the other calls of a batch their result, and makes another caller the leader.
-func (g *Group[C]) handOver(others []*call[C], err error) {
+// handOver gives the other calls of the run their result, and makes another caller the leader.
+func (g *Group[C]) handOver(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, c := range others {
+	for _, c := range g.taken {
 		c.err = err
 		c.turn <- false
 	}
+	g.taken = nil
 	g.promote()
 }
