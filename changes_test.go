@@ -182,9 +182,9 @@ type awayDatabase struct {
 	away *atomic.Bool
 }
 
-func (d awayDatabase) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+func (d awayDatabase) Poll(ctx context.Context) (engine.State, bool, error) {
 	if d.away.Load() {
-		return engine.Numbers{}, false, errors.New("no connection")
+		return engine.State{}, false, errors.New("no connection")
 	}
 	return d.Database.Poll(ctx)
 }

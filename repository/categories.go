@@ -71,7 +71,7 @@ func (c categories) Find(ctx context.Context, id int64) (domain.CategoryInventor
 func (c categories) SetName(ctx context.Context, category domain.Category) error {
 	model := categoryModel{ID: category.ID, Name: category.Name}
 	replace := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
-	if err := c.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Clauses(replace).Create(&model) }); err != nil {
+	if err := c.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Clauses(replace).Create(&model) }); err != nil {
 		return err
 	}
 	c.tx.add(ctx, domain.ChangeCategoryNamed, domain.ChangedRecords{Category: &category})
@@ -79,11 +79,11 @@ func (c categories) SetName(ctx context.Context, category domain.Category) error
 }
 
 func (c categories) RemoveName(ctx context.Context, category domain.Category) error {
-	err := c.tx.write(ctx, func(db *gorm.DB) *gorm.DB {
+	err := c.tx.queue(ctx, func(db *gorm.DB) *gorm.DB {
 		return db.Model(&categoryModel{}).Where("id = ?", category.ID).Update("name", "")
 	})
 	if err == nil {
-		err = translate(c.db, c.tx.tx.Queue(deleteEmpty, category.ID))
+		err = translate(c.db, c.tx.begun.Queue(deleteEmpty, category.ID))
 	}
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ type changes struct{ session }
 
 func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
 	var listed domain.ChangePage
-	var kept engine.Numbers
+	var kept engine.State
 	err := c.read(ctx, func(db *gorm.DB) error {
 		model := &changeModel{}
 		query := db.Model(model).Where("seq > ?", page.After).Order("seq").Limit(page.Limit + 1)

@@ -108,12 +108,12 @@ func compareChanges(db *gorm.DB) ([]Difference, error) {
 func (t *transaction) beginChanges(ctx context.Context, newest int64) error {
 	t.Position = max(t.Position, t.Altered, newest) + 1 + rand.Int64N(1<<40) //nolint:gosec // nobody gains from guessing it
 	t.Altered, t.KeptAfter = t.Position, t.Position
-	return t.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Where("seq IS NOT NULL").Delete(&changeModel{}) })
+	return t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Where("seq IS NOT NULL").Delete(&changeModel{}) })
 }
 
 // compareIDs compares the greatest ids with the last ones that were given out.
 func compareIDs(db *gorm.DB) (found []Difference, err error) {
-	var last engine.Numbers
+	var last engine.State
 	if err := db.Table("store").Take(&last).Error; err != nil {
 		return nil, err
 	}
@@ -121,11 +121,11 @@ func compareIDs(db *gorm.DB) (found []Difference, err error) {
 		model  any
 		record string
 		given  int64
-		of     func(*engine.Numbers) *int64
+		of     func(*engine.State) *int64
 	}{
-		{&petModel{}, "animal", last.LastPet, func(n *engine.Numbers) *int64 { return &n.LastPet }},
-		{&orderModel{}, "order", last.LastOrder, func(n *engine.Numbers) *int64 { return &n.LastOrder }},
-		{&keyModel{}, "API key", last.LastKey, func(n *engine.Numbers) *int64 { return &n.LastKey }},
+		{&petModel{}, "animal", last.LastPet, func(n *engine.State) *int64 { return &n.LastPet }},
+		{&orderModel{}, "order", last.LastOrder, func(n *engine.State) *int64 { return &n.LastOrder }},
+		{&keyModel{}, "API key", last.LastKey, func(n *engine.State) *int64 { return &n.LastKey }},
 	} {
 		var greatest int64
 		if err := db.Model(ids.model).Select("COALESCE(max(id), 0)").Find(&greatest).Error; err != nil {
@@ -135,7 +135,7 @@ func compareIDs(db *gorm.DB) (found []Difference, err error) {
 			found = append(found, Difference{
 				fmt.Sprintf("there is the %s %d, but the last id that was given out is %d", ids.record, greatest, ids.given),
 				func(_ context.Context, t *transaction) error {
-					*ids.of(&t.Numbers) = greatest
+					*ids.of(&t.State) = greatest
 					return nil
 				},
 			})
@@ -162,7 +162,7 @@ func compareNames(db *gorm.DB) (found []Difference, err error) {
 		fmt.Sprintf("a search does not find these animals by their names: %s", firstOf(slices.Sorted(maps.Keys(keys)))),
 		func(ctx context.Context, t *transaction) error {
 			for id, key := range keys {
-				err := t.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: id}).Update("name_key", key) })
+				err := t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: id}).Update("name_key", key) })
 				if err != nil {
 					return err
 				}

@@ -13,17 +13,17 @@ import (
 )
 
 // A collector collects what a transaction changes. Before the commit, write writes the changes, the numbers of animals
-// of each category, and the numbers of the store.
+// of each category, and the state of the store.
 type collector struct {
-	engine.Numbers                // as they are after the transaction
-	before         engine.Numbers // as they were before
-	changes        []changeModel
-	counts         map[int64]*deltas // what is added to the numbers of each category
-	err            error
+	engine.State              // as it is after the transaction
+	before       engine.State // as it was before
+	changes      []changeModel
+	counts       map[int64]*deltas // what is added to the numbers of each category
+	err          error
 }
 
-func newCollector(n engine.Numbers) collector {
-	return collector{Numbers: n, before: n, counts: map[int64]*deltas{}}
+func newCollector(state engine.State) collector {
+	return collector{State: state, before: state, counts: map[int64]*deltas{}}
 }
 
 // add adds a change of the caller in ctx.
@@ -92,7 +92,7 @@ const deleteEmpty = "DELETE FROM categories WHERE id = $1 AND name = '' AND avai
 
 // write writes what was collected, as changes that were made at a time.
 func (c *collector) write(tx engine.Tx, at time.Time) error {
-	if c.err != nil || c.Numbers == c.before {
+	if c.err != nil || c.State == c.before {
 		return c.err
 	}
 	if err := insertChanges.rows(tx, len(c.changes), func(i int, to []any) []any {
@@ -116,5 +116,5 @@ func (c *collector) write(tx engine.Tx, at time.Time) error {
 			}
 		}
 	}
-	return tx.Queue(engine.UpdateNumbers, c.Values()...)
+	return tx.Queue(engine.UpdateState, c.Values()...)
 }

@@ -31,7 +31,7 @@ func (t *failingTx) Queue(string, ...any) error {
 func TestNothingIsWrittenAfterAStatementThatFailed(t *testing.T) {
 	t.Parallel()
 	for succeed := range 4 { // the changes, the counts, the category without animals, and the numbers
-		c := newCollector(engine.Numbers{Available: 1})
+		c := newCollector(engine.State{Available: 1})
 		pet := domain.Pet{ID: 1, Name: "Rex", CategoryID: 2, Status: domain.PetAvailable}
 		c.add(context.Background(), domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})
 		tx := &failingTx{left: succeed}

@@ -50,7 +50,7 @@ func (t *transaction) create(ctx context.Context, creations []*creation) error {
 			c.earlier = &outcome
 			continue
 		}
-		if c.created, err = t.withIDs(c.pets); err != nil {
+		if c.created, err = t.giveIDs(c.pets); err != nil {
 			return err
 		}
 		added = append(added, c.created...)
@@ -70,5 +70,5 @@ func (t *transaction) create(ctx context.Context, creations []*creation) error {
 	for _, c := range creations {
 		t.addedPets(c.ctx, c.created)
 	}
-	return t.insertClaims(ctx, claims, results)
+	return t.insertClaims(claims, results)
 }

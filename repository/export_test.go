@@ -38,7 +38,7 @@ func (s *Store) ReadWaits() int64 { return s.reads.readers.waits.Load() }
 
 // ExecIn runs a statement in the transaction of r, which does not know that it has written something.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
-	_, err := r.Pets.(pets).tx.tx.ExecContext(ctx, statement)
+	_, err := r.Pets.(pets).tx.begun.ExecContext(ctx, statement)
 	return err
 }
 

@@ -24,8 +24,8 @@ func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome,
 	return earlier, err == nil && !ok, err
 }
 
-func (i idempotency) Complete(ctx context.Context, claim port.Claim, result []byte) error {
-	return i.insertClaims(ctx, []port.Claim{claim}, [][]byte{result})
+func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte) error {
+	return i.insertClaims([]port.Claim{claim}, [][]byte{result})
 }
 
 // findClaim finds one claim by the primary key. Those of several claims are put together. With IN, PostgreSQL would read all
@@ -48,7 +48,8 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 		}
 		t.claimClock.advance(newest)
 	}
-	var models []claimModel
+	found := map[domain.IdempotencyKey]port.Outcome{}
+	var expired []claimModel
 	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
 		var args []any
 		for _, claim := range few {
@@ -57,25 +58,24 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 		for len(args)&(len(args)-1) != 0 { // the last key is repeated, so that few statements are prepared
 			args = append(args, args[len(args)-2:]...)
 		}
-		var part []claimModel
-		if err := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/2-1), args...).Find(&part).Error; err != nil {
-			return nil, err
-		}
-		models = append(models, part...)
-	}
-	found := map[domain.IdempotencyKey]port.Outcome{}
-	for i := range models {
-		if models[i].ClaimedAt <= t.claimClock.expired() {
-			if err := t.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&models[i]) }); err != nil {
-				return nil, err
+		m := &claimModel{}
+		query := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/2-1), args...)
+		err := scan(query, m.fields(), func() (err error) {
+			if m.ClaimedAt <= t.claimClock.expired() {
+				expired = append(expired, *m)
+				return nil
 			}
-			continue
-		}
-		outcome, err := models[i].outcome()
+			found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}], err = m.outcome()
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		found[domain.IdempotencyKey{Caller: models[i].Caller, Value: models[i].Value}] = outcome
+	}
+	for i := range expired {
+		if err := t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&expired[i]) }); err != nil {
+			return nil, err
+		}
 	}
 	return found, nil
 }
@@ -132,31 +132,29 @@ func (c *claimClock) expired() int64 {
 var insertClaim = newInsert("idempotency_keys", "caller, value, fingerprint, result, claimed_at", "")
 
 // insertClaims inserts claims with their results, and deletes expired claims.
-func (t *transaction) insertClaims(ctx context.Context, claims []port.Claim, results [][]byte) error {
+func (t *transaction) insertClaims(claims []port.Claim, results [][]byte) error {
 	if len(claims) == 0 {
 		return nil
 	}
 	t.wrote()
-	if err := t.deleteExpired(ctx, t.claimClock.expired()); err != nil {
+	if err := t.deleteExpired(); err != nil {
 		return err
 	}
-	return translate(t.db, insertClaim.rows(t.tx, len(claims), func(i int, to []any) []any {
+	return translate(t.db, insertClaim.rows(t.begun, len(claims), func(i int, to []any) []any {
 		return append(to, claims[i].Caller, claims[i].Value, claims[i].Fingerprint[:], results[i], t.claimClock.now)
 	}))
 }
 
-// expiredClaims is the number of expired claims that a transaction deletes. It is more than a transaction inserts, so the
-// table shrinks to the claims that have not expired.
-const expiredClaims = 512
+// deleteExpiredClaims deletes 512 expired claims. That is more than a transaction inserts, so the table shrinks to the claims that
+// have not expired.
+const deleteExpiredClaims = `DELETE FROM idempotency_keys WHERE (caller, value) IN
+	(SELECT caller, value FROM idempotency_keys WHERE claimed_at <= $1 ORDER BY claimed_at LIMIT 512)`
 
-// deleteExpired deletes expired claims, once in each transaction.
-func (t *transaction) deleteExpired(ctx context.Context, expired int64) error {
+// deleteExpired deletes some expired claims, once in each transaction.
+func (t *transaction) deleteExpired() error {
 	if t.deletedExpired {
 		return nil
 	}
 	t.deletedExpired = true
-	return t.write(ctx, func(db *gorm.DB) *gorm.DB {
-		oldest := db.Model(&claimModel{}).Select("caller, value").Where("claimed_at <= ?", expired).Order("claimed_at").Limit(expiredClaims)
-		return db.Where("(caller, value) IN (?)", oldest).Delete(&claimModel{})
-	})
+	return translate(t.db, t.begun.Queue(deleteExpiredClaims, t.claimClock.expired()))
 }

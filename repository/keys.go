@@ -118,7 +118,7 @@ func (k keys) ScheduleRevocation(ctx context.Context, id int64, now time.Time, o
 }
 
 func (k keys) SetLastUsed(ctx context.Context, id int64, at time.Time) error {
-	return k.tx.write(ctx, func(db *gorm.DB) *gorm.DB {
+	return k.tx.queue(ctx, func(db *gorm.DB) *gorm.DB {
 		return db.Model(&keyModel{}).
 			Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-apikey.UseInterval).UnixMilli()).
 			Update("last_used_at", notBefore("created_at", at))

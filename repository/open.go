@@ -128,7 +128,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 			if err := t.finish(now); err != nil {
 				return engine.NotCommittedError{Err: err}
 			}
-			return s.numbers.Commit(t.before, t.Numbers, commit)
+			return s.numbers.Commit(t.before, t.State, commit)
 		},
 		Observe: o.ObserveCommit,
 	})

@@ -67,14 +67,14 @@ type polledDatabase struct {
 
 func (polledDatabase) PollInterval() time.Duration { return 0 }
 
-func (d polledDatabase) Poll(context.Context) (engine.Numbers, bool, error) { return d.poll() }
+func (d polledDatabase) Poll(context.Context) (engine.State, bool, error) { return d.poll() }
 
 // A pollFunc is Poll of an engine.Database.
-type pollFunc = func() (engine.Numbers, bool, error)
+type pollFunc = func() (engine.State, bool, error)
 
 var errFailure = errors.New("failure")
 
-func failed() (engine.Numbers, bool, error) { return engine.Numbers{}, false, errFailure }
+func failed() (engine.State, bool, error) { return engine.State{}, false, errFailure }
 
 // openCounting opens a store. wantFailures expects the failures since its last call.
 func openCounting(t *testing.T, e engine.Engine) (_ *repository.Store, wantFailures func(...engine.Failure)) {

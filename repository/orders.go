@@ -43,7 +43,7 @@ func (o orders) Each(ctx context.Context, status domain.OrderStatus, fn func(dom
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
 	order := domain.Order{ID: o.tx.LastOrder + 1, PetID: petID, Status: domain.OrderPlaced, CreatedAt: at, UpdatedAt: at}
 	model := newOrderModel(order)
-	if err := o.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Create(&model) }); err != nil {
+	if err := o.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Create(&model) }); err != nil {
 		return domain.Order{}, err
 	}
 	o.tx.LastOrder++
@@ -59,7 +59,7 @@ var changeOfOrder = map[domain.OrderStatus]domain.ChangeType{
 
 func (o orders) End(ctx context.Context, order domain.Order) error {
 	model := newOrderModel(order)
-	if err := o.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("status", "updated_at").Updates(&model) }); err != nil {
+	if err := o.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("status", "updated_at").Updates(&model) }); err != nil {
 		return err
 	}
 	o.tx.add(ctx, changeOfOrder[order.Status], domain.ChangedRecords{Order: &order})

@@ -54,7 +54,7 @@ func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.
 var insertPets = newInsert("pets", "id, name, name_key, category_id, status", "")
 
 func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
-	created, err := p.tx.withIDs(news)
+	created, err := p.tx.giveIDs(news)
 	if err == nil {
 		err = p.tx.insertPets(created)
 	}
@@ -65,8 +65,8 @@ func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, e
 	return created, nil
 }
 
-// withIDs returns animals with new ids.
-func (t *transaction) withIDs(news []domain.NewPet) ([]domain.Pet, error) {
+// giveIDs returns animals with new ids.
+func (t *transaction) giveIDs(news []domain.NewPet) ([]domain.Pet, error) {
 	if int64(len(news)) > math.MaxInt64-t.LastPet {
 		return nil, errors.New("all ids of animals are given out")
 	}
@@ -80,7 +80,7 @@ func (t *transaction) withIDs(news []domain.NewPet) ([]domain.Pet, error) {
 
 func (t *transaction) insertPets(pets []domain.Pet) error {
 	t.wrote() // also if the first of several statements succeeds
-	return translate(t.db, insertPets.rows(t.tx, len(pets), func(i int, to []any) []any {
+	return translate(t.db, insertPets.rows(t.begun, len(pets), func(i int, to []any) []any {
 		m := newPetModel(pets[i])
 		return append(to, m.ID, m.Name, domain.FoldName(m.Name), m.CategoryID, m.Status)
 	}))
@@ -104,7 +104,7 @@ func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
 	if after.Status != before.Status {
 		changed["status"] = string(after.Status)
 	}
-	if err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: after.ID}).Updates(changed) }); err != nil {
+	if err := p.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: after.ID}).Updates(changed) }); err != nil {
 		return err
 	}
 	p.tx.add(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})
@@ -112,7 +112,7 @@ func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
 }
 
 func (p pets) Remove(ctx context.Context, pet domain.Pet) error {
-	if err := p.tx.write(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
+	if err := p.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
 		return err
 	}
 	p.tx.add(ctx, domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})

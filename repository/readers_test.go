@@ -169,7 +169,7 @@ func TestLookupsOfKeysThatWaitAreCounted(t *testing.T) {
 // On a database server, reads by id share a query, which waits for a connection as other reads do.
 func TestSharedReadsThatWaitAreCounted(t *testing.T) {
 	t.Parallel()
-	s := open(t, checking(newEngine(t), func() (engine.Numbers, bool, error) { return engine.Numbers{}, false, nil }), repository.Options{})
+	s := open(t, checking(newEngine(t), func() (engine.State, bool, error) { return engine.State{}, false, nil }), repository.Options{})
 	inTx(t, s, adding("Rex"))
 	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
 	result := make(chan error, 1)

@@ -41,13 +41,13 @@ func (s session) search(ctx context.Context, fn func(db *gorm.DB) error) error {
 type transaction struct {
 	session
 	collector
-	tx             *groupcommit.Tx
+	begun          *groupcommit.Tx
 	claimClock     *claimClock
 	deletedExpired bool // the transaction has deleted expired claims
 }
 
 func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, clock *claimClock) *transaction {
-	t := &transaction{session: session{database: database, db: db}, collector: newCollector(tx.Numbers()), tx: tx, claimClock: clock}
+	t := &transaction{session: session{database: database, db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock}
 	t.session.tx = t
 	return t
 }
@@ -65,15 +65,15 @@ func (t *transaction) repositories() port.Repositories {
 }
 
 // wrote says that the transaction has written something, so that it is rolled back if its function fails.
-func (t *transaction) wrote() { t.tx.Wrote() }
+func (t *transaction) wrote() { t.begun.Wrote() }
 
-// write runs or queues the statement that build makes, see engine.Tx.Queue.
-func (t *transaction) write(ctx context.Context, build func(*gorm.DB) *gorm.DB) error {
+// queue runs or queues the statement that build makes, see engine.Tx.Queue.
+func (t *transaction) queue(ctx context.Context, build func(*gorm.DB) *gorm.DB) error {
 	built := build(t.db.Session(&gorm.Session{DryRun: true, Context: context.WithoutCancel(ctx)}))
 	if built.Error != nil {
 		return built.Error
 	}
-	err := t.tx.Queue(built.Statement.SQL.String(), built.Statement.Vars...)
+	err := t.begun.Queue(built.Statement.SQL.String(), built.Statement.Vars...)
 	if err == nil {
 		t.wrote()
 	}
@@ -90,7 +90,7 @@ func (t *transaction) changedOne(done *gorm.DB) (bool, error) {
 
 // finish writes what was collected before the commit.
 func (t *transaction) finish(now func() time.Time) error {
-	return translate(t.db, t.collector.write(t.tx, now()))
+	return translate(t.db, t.collector.write(t.begun, now()))
 }
 
 // withStatus limits a query to the records with a status. If the status is empty, it returns the query unchanged.

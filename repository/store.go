@@ -26,7 +26,7 @@ type Store struct {
 	pets           reader[domain.Pet]
 	orders         reader[domain.Order]
 	queue          *groupcommit.Queue[*transaction, *creation]
-	numbers        *freshness.Numbers
+	numbers        *freshness.Checker
 	keys           *keyCache
 	newer          atomic.Int64 // the engine.NewerSchemaError of any call, 0 if there was none
 }
@@ -76,7 +76,7 @@ func (s *Store) Numbers(ctx context.Context) (domain.Numbers, error) {
 }
 
 // NumbersAge returns how long ago the last successful check for commits of other processes began. The Numbers may miss the
-// commits since then (see freshness.Numbers.Age). Before a check has succeeded, NumbersAge returns the longest Duration.
+// commits since then (see freshness.Checker.Age). Before a check has succeeded, NumbersAge returns the longest Duration.
 func (s *Store) NumbersAge() time.Duration { return s.numbers.Age() }
 
 // IsRemote reports whether reads wait for a database server.

@@ -86,7 +86,7 @@ const (
 var ErrEarlySchema = errors.New("a petstore before version 1.0.0 has made the store, and there is no migration: use a new store")
 
 // CheckSchemaVersion returns an ErrEarlySchema, or, unless migrate is set, an error for any other older schema. The error
-// ends with the remedy. For a newer schema see Numbers.CheckSchema.
+// ends with the remedy. For a newer schema see State.CheckSchema.
 func CheckSchemaVersion(current int64, migrate bool) error {
 	switch {
 	case current > 0 && current < FirstSchemaVersion:
@@ -113,7 +113,7 @@ type Database interface {
 	Begin(ctx context.Context) (Tx, error)
 	// Poll returns the latest committed numbers. It reports true if commits since the last call may not be in
 	// the numbers, for example because another program made them or the server is another one.
-	Poll(ctx context.Context) (Numbers, bool, error)
+	Poll(ctx context.Context) (State, bool, error)
 	// PollInterval returns how long a cache may rely on a result of Poll. Poll itself may miss commits that are
 	// not older than a PollInterval. If PollInterval is zero, each query takes a round trip to a server: Poll is
 	// called before each use of a cache and misses no commit.
@@ -143,8 +143,8 @@ type Database interface {
 // A Tx is a transaction on the connection that writes.
 type Tx interface {
 	gorm.ConnPool
-	// Numbers returns the numbers that Begin has read. No other transaction can change them.
-	Numbers() Numbers
+	// State returns the state that Begin has read. No other transaction can change it.
+	State() State
 	// Queue runs a statement that writes, with the placeholders $1, $2 … in this order. An engine on which each
 	// statement takes a round trip may send it with the next query or with the commit, which then returns its error.
 	Queue(statement string, args ...any) error

@@ -37,7 +37,7 @@ func MigratedAt(ctx context.Context, db *sql.DB, tstamp string) (at time.Time, e
 func Read(ctx context.Context, db *sql.DB) (version sql.NullInt64, err error) {
 	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+Table).Scan(&version)
 	if err == nil && version.Int64 > engine.SchemaVersion {
-		var numbers engine.Numbers
+		var numbers engine.State
 		err = db.QueryRowContext(ctx, "SELECT min_schema_version FROM store").Scan(&numbers.MinSchemaVersion)
 		err = cmp.Or(err, numbers.CheckSchema())
 	}

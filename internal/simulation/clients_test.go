@@ -112,12 +112,12 @@ func (p *process) returned() {
 // repositories insert rows, and collect the numbers of the store, in the same way as package repository.
 type repositories struct {
 	*groupcommit.Tx
-	before, after engine.Numbers // as they were before the transaction, and as they are after it
+	before, after engine.State // as they were before the transaction, and as they are after it
 }
 
 func (p *process) newRepositories(t *groupcommit.Tx) *repositories {
 	p.begun = append(p.begun, now())
-	return &repositories{t, t.Numbers(), t.Numbers()}
+	return &repositories{t, t.State(), t.State()}
 }
 
 // commit commits the transaction.

@@ -20,7 +20,7 @@ type database struct {
 	mu         sync.Mutex // never locked during a sleep: while another goroutine waits for it, the clock stands still
 	rows       []row      // in the order in which they were committed
 	commits    []*process // whose commit it was
-	numbers    engine.Numbers
+	numbers    engine.State
 	violations []string
 }
 
@@ -125,7 +125,7 @@ func (p *process) Begin(ctx context.Context) (_ engine.Tx, err error) {
 // A seen is what a process of SQLite has seen at a time. While it has the lock, nothing changes.
 type seen struct {
 	commits int
-	numbers engine.Numbers
+	numbers engine.State
 	at      time.Duration
 	locked  bool
 }
@@ -150,7 +150,7 @@ func (p *process) ReadContext(ctx context.Context, deadline time.Time) (context.
 	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
 }
 
-func (p *process) Poll(ctx context.Context) (found engine.Numbers, others bool, err error) {
+func (p *process) Poll(ctx context.Context) (found engine.State, others bool, err error) {
 	p.checkOpen()
 	if !p.remote {
 		found, others = p.pollLocally()
@@ -187,7 +187,7 @@ func (p *process) Poll(ctx context.Context) (found engine.Numbers, others bool, 
 
 // pollLocally implements Poll as SQLite does. While the process uses the connection, it relies on what look has seen
 // before.
-func (p *process) pollLocally() (found engine.Numbers, others bool) {
+func (p *process) pollLocally() (found engine.State, others bool) {
 	if !p.busy.Load() {
 		p.look(false)
 	}
@@ -221,9 +221,9 @@ type tx struct {
 	engine.Tx // nil, because nothing calls its other methods
 	*process
 
-	numbers  engine.Numbers // when the transaction began
+	numbers  engine.State // when the transaction began
 	rows     []row
-	after    *engine.Numbers // nil if they are not updated
+	after    *engine.State // nil if they are not updated
 	queued   []statement     // what PostgreSQL runs later
 	failed   bool            // a statement has failed, as on PostgreSQL
 	inactive bool            // the database has rolled back the transaction by itself
@@ -237,7 +237,7 @@ type statement struct {
 	args []any
 }
 
-func (t *tx) Numbers() engine.Numbers { return t.numbers }
+func (t *tx) State() engine.State { return t.numbers }
 
 func (t *tx) Queue(text string, args ...any) error {
 	if t.remote {
@@ -302,7 +302,7 @@ func (t *tx) exec(s statement) (err error) {
 	before := t.rows
 	for _, arg := range s.args {
 		switch arg := arg.(type) {
-		case engine.Numbers:
+		case engine.State:
 			t.after = &arg
 		case row:
 			if t.has(arg.key) {

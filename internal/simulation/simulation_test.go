@@ -113,7 +113,7 @@ type process struct {
 	looked   seen
 	polledAt time.Duration // when the last Poll returned
 
-	numbers *freshness.Numbers
+	numbers *freshness.Checker
 	queue   *groupcommit.Queue[*repositories, *write]
 	begun   []time.Duration // the times when the functions of each transaction could begin
 	returns []func()        // called when the next write or check returns

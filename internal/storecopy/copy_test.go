@@ -122,7 +122,7 @@ func queryText(t *testing.T, dsn, query string) (text string) {
 func dump(t *testing.T, path string) string {
 	t.Helper()
 	columns := storecopy.CopiedColumns()
-	columns["store"] = engine.NumbersColumns
+	columns["store"] = engine.StateColumns
 	return dumpOf(t, path, columns)
 }
 

@@ -80,9 +80,9 @@ func (j copyJob) run(ctx context.Context) ([]Table, error) {
 // finish copies the numbers of the store and removes the mark. If the changes were not copied, the target begins at a
 // position that nobody has used: its own, or a random one after the source's.
 func (j copyJob) finish(ctx context.Context) error {
-	var numbers, target engine.Numbers
-	read := func(db *gorm.DB, to *engine.Numbers) error {
-		return db.Raw("SELECT " + engine.NumbersColumns + " FROM store").Row().Scan(to.Fields()...)
+	var numbers, target engine.State
+	read := func(db *gorm.DB, to *engine.State) error {
+		return db.Raw("SELECT " + engine.StateColumns + " FROM store").Row().Scan(to.Fields()...)
 	}
 	if err := cmp.Or(read(j.snapshot.WithContext(ctx), &numbers), read(j.written.WithContext(ctx), &target)); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (j copyJob) finish(ctx context.Context) error {
 		numbers.Altered, numbers.KeptAfter = numbers.Position, numbers.Position
 	}
 	return j.inTx(ctx, func(db *gorm.DB) error {
-		_, err := db.Statement.ConnPool.ExecContext(ctx, engine.UpdateNumbers, numbers.Values()...)
+		_, err := db.Statement.ConnPool.ExecContext(ctx, engine.UpdateState, numbers.Values()...)
 		return cmp.Or(err, db.Exec("DELETE FROM unfinished_copy").Error)
 	})
 }

@@ -13,8 +13,8 @@ import (
 
 // polled is what Poll has read, and the connection on which it read it.
 type polled struct {
-	numbers engine.Numbers
-	conn    *pgconn.PgConn
+	state engine.State
+	conn  *pgconn.PgConn
 }
 
 // PollInterval implements engine.Database.
@@ -25,20 +25,20 @@ func (*database) SearchWindow() int { return 30_000 }
 
 // Poll implements engine.Database, on a connection of its own. If that is another connection than the last time, it reports
 // true: after a failover that lost commits, other commits may have led to the same numbers.
-func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+func (d *database) Poll(ctx context.Context) (engine.State, bool, error) {
 	latest, err := d.poll(ctx)
 	if isLost(err) || isOutdated(err) {
 		latest, err = d.poll(ctx)
 	}
 	if err != nil {
-		return engine.Numbers{}, false, err
+		return engine.State{}, false, err
 	}
 	reconnected := latest.conn != d.polled.conn
 	if reconnected { // before a cache reads again, so that it uses a new connection
 		d.epoch.Add(1)
 	}
 	d.polled = latest
-	return latest.numbers, reconnected, latest.numbers.CheckSchema()
+	return latest.state, reconnected, latest.state.CheckSchema()
 }
 
 const pollNumbers = "SELECT position, altered, min_schema_version FROM store"
@@ -52,7 +52,7 @@ func (d *database) poll(ctx context.Context) (latest polled, err error) {
 		pgxConn := pgxConnOf(driverConn)
 		latest.conn = pgxConn.PgConn()
 		row := pgxConn.QueryRow(ctx, pollNumbers) // pgx prepares it once on each connection
-		return row.Scan(&latest.numbers.Position, &latest.numbers.Altered, &latest.numbers.MinSchemaVersion)
+		return row.Scan(&latest.state.Position, &latest.state.Altered, &latest.state.MinSchemaVersion)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errors.New("the table store has no row")

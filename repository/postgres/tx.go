@@ -24,7 +24,7 @@ type tx struct {
 	database *database
 	ctx      context.Context // the context of all statements; it ends after txTimeout
 	cancel   context.CancelFunc
-	numbers  engine.Numbers
+	state    engine.State
 	queued   *pgx.Batch // statements that are sent with the next query or with the commit, nil if there are none
 	outdated bool       // see isOutdated
 	ended    bool
@@ -59,8 +59,8 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	t := &tx{Conn: conn, database: d, ctx: ctx}
 	statements, standbys := &pgx.Batch{}, "unknown" // empty if the server says that commits wait for no standby
 	statements.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	statements.Queue("SELECT " + engine.NumbersColumns + " FROM store FOR UPDATE").QueryRow(func(row pgx.Row) error {
-		return row.Scan(t.numbers.Fields()...)
+	statements.Queue("SELECT " + engine.StateColumns + " FROM store FOR UPDATE").QueryRow(func(row pgx.Row) error {
+		return row.Scan(t.state.Fields()...)
 	})
 	if d.requireSynchronous {
 		statements.Queue("SHOW synchronous_standby_names").QueryRow(func(row pgx.Row) error { return row.Scan(&standbys) })
@@ -69,7 +69,7 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 		t.discard()
 		return nil, err
 	}
-	if err := t.numbers.CheckSchema(); err != nil {
+	if err := t.state.CheckSchema(); err != nil {
 		return nil, errors.Join(err, t.Rollback())
 	}
 	if standbys == "" {
@@ -78,8 +78,8 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	return t, nil
 }
 
-// Numbers implements engine.Tx.
-func (t *tx) Numbers() engine.Numbers { return t.numbers }
+// State implements engine.Tx.
+func (t *tx) State() engine.State { return t.state }
 
 // Queue implements engine.Tx.
 func (t *tx) Queue(statement string, args ...any) error {

@@ -65,7 +65,7 @@ type database struct {
 // writer has the lock, there can be none.
 type seen struct {
 	version int64
-	numbers engine.Numbers
+	state   engine.State
 	at      time.Time
 	locked  bool
 }
@@ -178,7 +178,7 @@ func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 				_, _ = d.writer.ExecContext(background, "ROLLBACK")
 				return nil, err
 			}
-			return &tx{Conn: d.writer, database: d, numbers: d.seen.Load().numbers}, nil
+			return &tx{Conn: d.writer, database: d, state: d.seen.Load().state}, nil
 		}
 		if storefile.Code(err) != sqlite3.ErrBusy || time.Since(start) >= storefile.LockTimeout {
 			return nil, err
@@ -204,27 +204,27 @@ func (*database) SearchWindow() int { return 40_000 }
 // Poll implements engine.Database. While something uses the writer, Poll relies on what it has read last. If it does not
 // have the lock, for example because it waits for another process, that may be too old. The end of ctx does not
 // interrupt Poll.
-func (d *database) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+func (d *database) Poll(ctx context.Context) (engine.State, bool, error) {
 	if d.mu.TryLock() {
 		err := d.look(context.WithoutCancel(ctx), false)
 		d.mu.Unlock()
 		if err != nil {
-			return engine.Numbers{}, false, err
+			return engine.State{}, false, err
 		}
 	}
 	last := d.seen.Load()
 	others := last.version != d.polled || !last.locked && time.Since(last.at) >= pollInterval
 	d.polled = last.version
-	return last.numbers, others, nil
+	return last.state, others, nil
 }
 
-// look reads the data_version and the numbers.
+// look reads the data_version and the state.
 func (d *database) look(ctx context.Context, locked bool) error {
 	read := &seen{at: time.Now(), locked: locked} //nolint:forbidigo // compared with an age
-	err := d.writer.QueryRowContext(ctx, "SELECT data_version, "+engine.NumbersColumns+" FROM store, pragma_data_version").
-		Scan(append([]any{&read.version}, read.numbers.Fields()...)...)
+	err := d.writer.QueryRowContext(ctx, "SELECT data_version, "+engine.StateColumns+" FROM store, pragma_data_version").
+		Scan(append([]any{&read.version}, read.state.Fields()...)...)
 	if err == nil {
-		err = read.numbers.CheckSchema()
+		err = read.state.CheckSchema()
 	}
 	if err == nil {
 		d.seen.Store(read)

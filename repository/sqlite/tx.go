@@ -21,11 +21,11 @@ var errNoTransaction = errors.New("SQLite has ended the transaction")
 type tx struct {
 	*sql.Conn // database.writer, or database.closedConn once the transaction has ended
 	database  *database
-	numbers   engine.Numbers
+	state     engine.State
 }
 
-// Numbers implements engine.Tx.
-func (t *tx) Numbers() engine.Numbers { return t.numbers }
+// State implements engine.Tx.
+func (t *tx) State() engine.State { return t.state }
 
 // Queue implements engine.Tx. It runs the statement at once.
 func (t *tx) Queue(statement string, args ...any) error {
@@ -44,7 +44,7 @@ func (t *tx) end() {
 // meanwhile other processes may commit, and Poll cannot look.
 func (t *tx) unlocks() {
 	now := time.Now() //nolint:forbidigo // compared with an age
-	t.database.seen.Store(&seen{version: t.database.seen.Load().version, numbers: t.numbers, at: now})
+	t.database.seen.Store(&seen{version: t.database.seen.Load().version, state: t.state, at: now})
 }
 
 // Active implements engine.Tx. SQLite rolls back a transaction by itself when the disk is full, for

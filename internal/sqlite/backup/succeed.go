@@ -27,8 +27,8 @@ import (
 func (r *replacement) succeed(ctx context.Context) error {
 	previous := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
 	defer func() { _ = previous.Close() }()
-	var last engine.Numbers // of the previous store, zero if it cannot be read
-	_ = previous.QueryRowContext(ctx, "SELECT "+engine.NumbersColumns+" FROM store").Scan(last.Fields()...)
+	var last engine.State // of the previous store, zero if it cannot be read
+	_ = previous.QueryRowContext(ctx, "SELECT "+engine.StateColumns+" FROM store").Scan(last.Fields()...)
 	revocations := "{}" // the times of revocation in milliseconds, by hash
 	switch {
 	case !r.exists:

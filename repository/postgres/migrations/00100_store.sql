@@ -4,7 +4,7 @@
 -- Texts with an index have the collation C, which never changes.
 
 -- +goose Up
--- One row, see engine.Numbers, which each transaction that writes locks until its commit. So ids and positions increase in the
+-- One row, see engine.State, which each transaction that writes locks until its commit. So ids and positions increase in the
 -- order of commits. Ids start at 1 and are never given out again: paging and the page cache depend on that. A migration that
 -- earlier programs cannot use raises min_schema_version to its number. A fillfactor of 10 leaves room for new versions of the row
 -- in its page.

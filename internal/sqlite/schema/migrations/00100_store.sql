@@ -5,7 +5,7 @@
 -- +goose Up
 PRAGMA application_id = 1885697139; -- "pets" in ASCII; identifies the file as a store
 
--- One row, see engine.Numbers. Ids start at 1, increase and are never given out again: paging and the page cache depend on
+-- One row, see engine.State. Ids start at 1, increase and are never given out again: paging and the page cache depend on
 -- that. A migration that earlier programs cannot use raises min_schema_version to its number. identity is the same in a store
 -- and its backups. The generations show that a WAL belongs to the file.
 CREATE TABLE store (

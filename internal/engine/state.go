@@ -2,8 +2,8 @@ package engine
 
 import "fmt"
 
-// Numbers are the row of the table store. Each transaction reads the row under the lock of all transactions.
-type Numbers struct {
+// A State is the row of the table store. Each transaction reads the row under the lock of all transactions.
+type State struct {
 	Position  int64 // the seq of the latest change
 	Altered   int64 // the seq of the latest change that was not the addition of an animal or of an order, or a later number after a repair
 	KeptAfter int64 // the position before the oldest change that is kept
@@ -18,30 +18,30 @@ type Numbers struct {
 	MinSchemaVersion int64
 }
 
-// NumbersColumns are the columns of the table store, in the order of Fields.
-const NumbersColumns = "position, altered, kept_after, last_pet, last_order, last_key, available, pending, sold, none, min_schema_version"
+// StateColumns are the columns of the table store, in the order of Fields.
+const StateColumns = "position, altered, kept_after, last_pet, last_order, last_key, available, pending, sold, none, min_schema_version"
 
-// UpdateNumbers is the statement that writes Numbers, except MinSchemaVersion. Its arguments are the Values.
-const UpdateNumbers = `UPDATE store SET position = $1, altered = $2, kept_after = $3, last_pet = $4, last_order = $5, last_key = $6,
+// UpdateState is the statement that writes a State, except MinSchemaVersion. Its arguments are the Values.
+const UpdateState = `UPDATE store SET position = $1, altered = $2, kept_after = $3, last_pet = $4, last_order = $5, last_key = $6,
 	available = $7, pending = $8, sold = $9, none = $10`
 
 // Fields returns pointers to all fields, for Scan.
-func (n *Numbers) Fields() []any {
+func (s *State) Fields() []any {
 	return []any{
-		&n.Position, &n.Altered, &n.KeptAfter, &n.LastPet, &n.LastOrder, &n.LastKey,
-		&n.Available, &n.Pending, &n.Sold, &n.None, &n.MinSchemaVersion,
+		&s.Position, &s.Altered, &s.KeptAfter, &s.LastPet, &s.LastOrder, &s.LastKey,
+		&s.Available, &s.Pending, &s.Sold, &s.None, &s.MinSchemaVersion,
 	}
 }
 
-// Values returns the arguments of UpdateNumbers.
-func (n Numbers) Values() []any {
-	return []any{n.Position, n.Altered, n.KeptAfter, n.LastPet, n.LastOrder, n.LastKey, n.Available, n.Pending, n.Sold, n.None}
+// Values returns the arguments of UpdateState.
+func (s State) Values() []any {
+	return []any{s.Position, s.Altered, s.KeptAfter, s.LastPet, s.LastOrder, s.LastKey, s.Available, s.Pending, s.Sold, s.None}
 }
 
 // CheckSchema returns a NewerSchemaError if this program must not use the store.
-func (n Numbers) CheckSchema() error {
-	if n.MinSchemaVersion > SchemaVersion {
-		return NewerSchemaError(n.MinSchemaVersion)
+func (s State) CheckSchema() error {
+	if s.MinSchemaVersion > SchemaVersion {
+		return NewerSchemaError(s.MinSchemaVersion)
 	}
 	return nil
 }

@@ -27,13 +27,13 @@ const interval = 45 * time.Millisecond
 type database struct {
 	engine.Database
 	interval time.Duration
-	found    engine.Numbers // what Poll returns
+	found    engine.State // what Poll returns
 	others   bool
 	err      error
 	polls    int
 }
 
-func (d *database) Poll(context.Context) (engine.Numbers, bool, error) {
+func (d *database) Poll(context.Context) (engine.State, bool, error) {
 	d.polls++
 	return d.found, d.others, d.err
 }
@@ -45,14 +45,14 @@ func (*database) ReadContext(ctx context.Context, deadline time.Time) (context.C
 }
 
 // newNumbers returns numbers that are closed when the test ends.
-func newNumbers(t *testing.T, d database) (*freshness.Numbers, *database) {
+func newNumbers(t *testing.T, d database) (*freshness.Checker, *database) {
 	t.Helper()
 	n := freshness.New(&d, time.Second, true)
 	t.Cleanup(n.Close)
 	return n, &d
 }
 
-func wantNow(t *testing.T, what string, n *freshness.Numbers, want domain.Numbers) {
+func wantNow(t *testing.T, what string, n *freshness.Checker, want domain.Numbers) {
 	t.Helper()
 	got, err := n.Now(t.Context())
 	testkit.Equal(t, what, want, got, err)
@@ -68,7 +68,7 @@ func TestDatabaseIsPolledOnceInAnInterval(t *testing.T) {
 		{0, [4]int{1, 2, 3, 4}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			n, d := newNumbers(t, database{interval: c.interval, found: engine.Numbers{Position: 7, Altered: 5}})
+			n, d := newNumbers(t, database{interval: c.interval, found: engine.State{Position: 7, Altered: 5}})
 			var polls [4]int
 			for i, after := range []time.Duration{0, interval - 1, 1, 0} {
 				time.Sleep(after) // of the clock of the test
@@ -83,10 +83,10 @@ func TestDatabaseIsPolledOnceInAnInterval(t *testing.T) {
 func TestAgeCountsFromTheLastPollThatSucceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, d := newNumbers(t, database{found: engine.Numbers{Position: 7}})
+		n, d := newNumbers(t, database{found: engine.State{Position: 7}})
 		wantNow(t, "the numbers", n, domain.Numbers{Position: 7})
 		time.Sleep(interval)
-		d.found, d.err = engine.Numbers{Position: 8}, errFailed
+		d.found, d.err = engine.State{Position: 8}, errFailed
 		got, err := n.Now(t.Context())
 		testkit.WantError(t, "the error", err, errFailed)
 		testkit.Equal(t, "the last known numbers", domain.Numbers{Position: 7}, got)
@@ -103,44 +103,44 @@ func TestCommitsOfOthersRaiseTheGeneration(t *testing.T) {
 
 func TestCommitIsInTheNumbers(t *testing.T) {
 	t.Parallel()
-	before := engine.Numbers{Position: 7, Altered: 5}
+	before := engine.State{Position: 7, Altered: 5}
 	known := domain.Numbers{Position: 7, Altered: 5}
 	for _, c := range []struct {
 		name          string
-		after         engine.Numbers
+		after         engine.State
 		err           error
 		during, ended domain.Numbers
 	}{
 		{
 			"an addition",
-			engine.Numbers{Position: 8, Altered: 5},
+			engine.State{Position: 8, Altered: 5},
 			nil,
 			domain.Numbers{Position: 7, Altered: 5, Adding: true},
 			domain.Numbers{Position: 8, Altered: 5},
 		},
 		{
 			"an alteration",
-			engine.Numbers{Position: 8, Altered: 8},
+			engine.State{Position: 8, Altered: 8},
 			nil,
 			domain.Numbers{Position: 7, Altered: 5, Adding: true, Altering: true},
 			domain.Numbers{Position: 8, Altered: 8},
 		},
 		{
 			"a repair",
-			engine.Numbers{Position: 7, Altered: 8},
+			engine.State{Position: 7, Altered: 8},
 			nil,
 			domain.Numbers{Position: 7, Altered: 5, Adding: true, Altering: true},
 			domain.Numbers{Position: 7, Altered: 8},
 		},
 		{
 			"a commit that failed",
-			engine.Numbers{Position: 8, Altered: 5},
+			engine.State{Position: 8, Altered: 5},
 			errFailed,
 			domain.Numbers{Position: 7, Altered: 5, Adding: true},
 			domain.Numbers{Position: 7, Altered: 5, Generation: 1},
 		},
-		{"no change", engine.Numbers{Position: 7, Altered: 5, LastKey: 1}, nil, known, known},
-		{"no change that failed", engine.Numbers{Position: 7, Altered: 5, LastKey: 1}, errFailed, known, known},
+		{"no change", engine.State{Position: 7, Altered: 5, LastKey: 1}, nil, known, known},
+		{"no change that failed", engine.State{Position: 7, Altered: 5, LastKey: 1}, errFailed, known, known},
 	} {
 		n, d := newNumbers(t, database{interval: time.Hour, found: before})
 		wantNow(t, "the numbers before "+c.name, n, known)
@@ -164,7 +164,7 @@ func TestCommitThatPanicsRaisesTheGeneration(t *testing.T) {
 	n, _ := newNumbers(t, database{interval: time.Hour})
 	func() {
 		defer func() { _ = recover() }()
-		_ = n.Commit(engine.Numbers{}, engine.Numbers{Position: 1}, func() error { panic(errFailed) })
+		_ = n.Commit(engine.State{}, engine.State{Position: 1}, func() error { panic(errFailed) })
 	}()
 	wantNow(t, "the numbers", n, domain.Numbers{Generation: 1})
 }
@@ -173,12 +173,12 @@ func TestCommitThatPanicsRaisesTheGeneration(t *testing.T) {
 func TestNumbersNeverFall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, d := newNumbers(t, database{interval: interval, found: engine.Numbers{Position: 7, Altered: 7}})
-		testkit.Check(t, n.Commit(engine.Numbers{Position: 7, Altered: 7}, engine.Numbers{Position: 8, Altered: 8}, func() error { return nil }))
+		n, d := newNumbers(t, database{interval: interval, found: engine.State{Position: 7, Altered: 7}})
+		testkit.Check(t, n.Commit(engine.State{Position: 7, Altered: 7}, engine.State{Position: 8, Altered: 8}, func() error { return nil }))
 		wantNow(t, "the numbers after an old poll", n, domain.Numbers{Position: 8, Altered: 8})
 		time.Sleep(interval)
-		testkit.Check(t, n.Commit(engine.Numbers{Position: 8, Altered: 8}, engine.Numbers{Position: 9, Altered: 9}, func() error {
-			d.found = engine.Numbers{Position: 10, Altered: 10}
+		testkit.Check(t, n.Commit(engine.State{Position: 8, Altered: 8}, engine.State{Position: 9, Altered: 9}, func() error {
+			d.found = engine.State{Position: 10, Altered: 10}
 			_, err := n.Now(t.Context())
 			return err
 		}))
@@ -189,9 +189,9 @@ func TestNumbersNeverFall(t *testing.T) {
 // After a failover, a server may have lost commits.
 func TestNumbersOfAServerMayFall(t *testing.T) {
 	t.Parallel()
-	n, d := newNumbers(t, database{found: engine.Numbers{Position: 7, Altered: 5}})
+	n, d := newNumbers(t, database{found: engine.State{Position: 7, Altered: 5}})
 	wantNow(t, "the numbers", n, domain.Numbers{Position: 7, Altered: 5})
-	d.found, d.others = engine.Numbers{Position: 6, Altered: 4}, true
+	d.found, d.others = engine.State{Position: 6, Altered: 4}, true
 	wantNow(t, "the numbers after a failover", n, domain.Numbers{Position: 6, Altered: 4, Generation: 1})
 }
 
@@ -201,12 +201,12 @@ type hangingDatabase struct {
 	hangs atomic.Bool
 }
 
-func (d *hangingDatabase) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+func (d *hangingDatabase) Poll(ctx context.Context) (engine.State, bool, error) {
 	if d.hangs.Load() {
 		<-ctx.Done()
-		return engine.Numbers{}, false, ctx.Err()
+		return engine.State{}, false, ctx.Err()
 	}
-	return engine.Numbers{Position: 7}, false, nil
+	return engine.State{Position: 7}, false, nil
 }
 
 func TestOnlyOneCallerWaitsForADatabaseThatHangs(t *testing.T) {
@@ -274,13 +274,13 @@ type slowDatabase struct {
 	cut atomic.Int64 // how many calls of Poll ended before
 }
 
-func (d *slowDatabase) Poll(ctx context.Context) (engine.Numbers, bool, error) {
+func (d *slowDatabase) Poll(ctx context.Context) (engine.State, bool, error) {
 	select {
 	case <-ctx.Done():
 		d.cut.Add(1)
 	case <-time.After(600 * time.Millisecond):
 	}
-	return engine.Numbers{}, false, ctx.Err()
+	return engine.State{}, false, ctx.Err()
 }
 
 // A check that is cut off closes its connection, and empties the caches.

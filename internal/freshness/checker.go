@@ -1,4 +1,4 @@
-// Package freshness tells caches which commits there were. A cache calls Numbers.Now, and then reads the store. Before
+// Package freshness tells caches which commits there were. A cache calls Checker.Now, and then reads the store. Before
 // it uses the entry, it calls Now again, and compares both values (domain.Numbers.Validates).
 package freshness
 
@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/internal/engine"
 )
 
-// Numbers are the latest numbers of a store. They are safe for concurrent use. Close must be called.
-type Numbers struct {
+// A Checker knows the latest numbers of a store. It is safe for concurrent use. Close must be called.
+type Checker struct {
 	database engine.Database
 	interval time.Duration // see engine.Database.PollInterval
 	checks   *batch.Group[struct{}]
@@ -38,30 +38,30 @@ type failure struct {
 // failureAge is how long after a check that failed Now does not wait for another one.
 const failureAge = 2 * time.Second
 
-// New returns the numbers of a database. timeout is how long a call of Now may take. If patient is false, callers do not
+// New returns the Checker of a database. timeout is how long a call of Now may take. If patient is false, callers do not
 // wait for a database that hangs: after a check has failed, Now returns its error, and checks in the background.
-func New(database engine.Database, timeout time.Duration, patient bool) *Numbers {
-	n := &Numbers{database: database, interval: database.PollInterval(), patient: patient}
-	n.latest.Store(&domain.Numbers{})
-	n.checks = batch.New(batch.Options{Leave: true, Timeout: timeout}, func(ctx context.Context, deadline time.Time, take func() []struct{}) error {
+func New(database engine.Database, timeout time.Duration, patient bool) *Checker {
+	c := &Checker{database: database, interval: database.PollInterval(), patient: patient}
+	c.latest.Store(&domain.Numbers{})
+	c.checks = batch.New(batch.Options{Leave: true, Timeout: timeout}, func(ctx context.Context, deadline time.Time, take func() []struct{}) error {
 		take()
 		ctx, cancel := database.ReadContext(ctx, deadline)
 		defer cancel()
-		return n.check(ctx)
+		return c.check(ctx)
 	})
-	return n
+	return c
 }
 
 // Close ends the use of the database. Later calls of Now that need it return an error.
-func (n *Numbers) Close() {
-	n.checks.Close()
-	n.ended.Wait()
+func (c *Checker) Close() {
+	c.checks.Close()
+	c.ended.Wait()
 }
 
 // Age returns how long ago the last check that succeeded began. The numbers include all commits before it, except those
 // that Poll may miss (see engine.Database.PollInterval). Before a check has succeeded, Age returns the longest Duration.
-func (n *Numbers) Age() time.Duration {
-	last := n.checked.Load()
+func (c *Checker) Age() time.Duration {
+	last := c.checked.Load()
 	if last == nil {
 		return math.MaxInt64
 	}
@@ -71,61 +71,61 @@ func (n *Numbers) Age() time.Duration {
 // Now returns numbers that include all commits of this process, and all commits of other processes before the call; with a
 // PollInterval, all that are at least two intervals old. After an error, such as the end of ctx, it returns the last
 // numbers that are known.
-func (n *Numbers) Now(ctx context.Context) (domain.Numbers, error) {
+func (c *Checker) Now(ctx context.Context) (domain.Numbers, error) {
 	var err error
-	if n.interval == 0 || n.Age() >= n.interval {
-		if err = n.Failed(); err != nil {
-			n.background()
+	if c.interval == 0 || c.Age() >= c.interval {
+		if err = c.Failed(); err != nil {
+			c.background()
 		} else {
-			err = n.wait(ctx)
+			err = c.wait(ctx)
 		}
 	}
-	return *n.latest.Load(), err
+	return *c.latest.Load(), err
 }
 
 // Failed returns the error for which callers must not wait again, or nil.
-func (n *Numbers) Failed() error {
-	if last := n.failed.Load(); !n.patient && last != nil && time.Since(last.at) < failureAge {
+func (c *Checker) Failed() error {
+	if last := c.failed.Load(); !c.patient && last != nil && time.Since(last.at) < failureAge {
 		return last.err
 	}
 	return nil
 }
 
 // background checks in a goroutine, unless one does so already.
-func (n *Numbers) background() {
-	if n.checking.CompareAndSwap(false, true) {
-		n.ended.Go(func() {
-			defer n.checking.Store(false)
-			_ = n.wait(context.Background()) // the next call of Now returns the error
+func (c *Checker) background() {
+	if c.checking.CompareAndSwap(false, true) {
+		c.ended.Go(func() {
+			defer c.checking.Store(false)
+			_ = c.wait(context.Background()) // the next call of Now returns the error
 		})
 	}
 }
 
 // wait waits for a check that begins after the call.
-func (n *Numbers) wait(ctx context.Context) error {
-	return n.checks.Do(ctx, struct{}{})
+func (c *Checker) wait(ctx context.Context) error {
+	return c.checks.Do(ctx, struct{}{})
 }
 
 // check asks the database for the commits since the last check.
-func (n *Numbers) check(ctx context.Context) error {
+func (c *Checker) check(ctx context.Context) error {
 	start := time.Now() //nolint:forbidigo // compared with an age
-	found, others, err := n.database.Poll(ctx)
+	found, others, err := c.database.Poll(ctx)
 	if err != nil {
-		n.failed.Store(&failure{err, time.Now()}) //nolint:forbidigo // compared with an age
+		c.failed.Store(&failure{err, time.Now()}) //nolint:forbidigo // compared with an age
 		return err
 	}
-	n.failed.Store(nil)
-	n.replace(func(latest *domain.Numbers) {
+	c.failed.Store(nil)
+	c.replace(func(latest *domain.Numbers) {
 		if others {
 			latest.Generation++
 		}
-		if n.interval == 0 { // after a failover to an older state, the numbers may be smaller
+		if c.interval == 0 { // after a failover to an older state, the numbers may be smaller
 			latest.Position, latest.Altered = found.Position, found.Altered
 		} else { // meanwhile a commit of this process may have ended
 			raise(latest, found)
 		}
 	})
-	n.checked.Store(&start)
+	c.checked.Store(&start)
 	return nil
 }
 
@@ -134,16 +134,16 @@ func (n *Numbers) check(ctx context.Context) error {
 //
 // It is not known when the changes become visible. So until commit returns, no page is used that they may alter. If commit
 // fails, they may be durable all the same: then no page is used that was read before.
-func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) error {
-	if n.interval == 0 || after.Position == before.Position && after.Altered == before.Altered {
+func (c *Checker) Commit(before, after engine.State, commit func() error) error {
+	if c.interval == 0 || after.Position == before.Position && after.Altered == before.Altered {
 		return commit()
 	}
-	n.replace(func(latest *domain.Numbers) {
+	c.replace(func(latest *domain.Numbers) {
 		latest.Adding, latest.Altering = true, after.Altered != before.Altered
 	})
 	failed := true
 	defer func() {
-		n.replace(func(latest *domain.Numbers) {
+		c.replace(func(latest *domain.Numbers) {
 			latest.Adding, latest.Altering = false, false
 			if failed {
 				latest.Generation++
@@ -152,7 +152,7 @@ func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) erro
 			raise(latest, after) // meanwhile a check may have found the commit of another process
 		})
 		if failed {
-			n.checked.Store(nil)
+			c.checked.Store(nil)
 		}
 	}()
 	err := commit()
@@ -161,14 +161,14 @@ func (n *Numbers) Commit(before, after engine.Numbers, commit func() error) erro
 }
 
 // raise raises the numbers to those that were found, unless they are greater.
-func raise(latest *domain.Numbers, found engine.Numbers) {
+func raise(latest *domain.Numbers, found engine.State) {
 	latest.Position, latest.Altered = max(latest.Position, found.Position), max(latest.Altered, found.Altered)
 }
 
-func (n *Numbers) replace(change func(*domain.Numbers)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	latest := *n.latest.Load()
+func (c *Checker) replace(change func(*domain.Numbers)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	latest := *c.latest.Load()
 	change(&latest)
-	n.latest.Store(&latest)
+	c.latest.Store(&latest)
 }
