@@ -164,7 +164,9 @@ type claimModel struct {
 	ClaimedAt   int64 // in milliseconds, by the clock that only claims use
 }
 
-func (m *claimModel) fields() []any { return []any{&m.Caller, &m.Value, &m.Fingerprint, &m.Result, &m.ClaimedAt} }
+func (m *claimModel) fields() []any {
+	return []any{&m.Caller, &m.Value, &m.Fingerprint, &m.Result, &m.ClaimedAt}
+}
 
 // outcome returns an error if the fingerprint has a wrong length.
 func (m *claimModel) outcome() (port.Outcome, error) {

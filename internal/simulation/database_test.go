@@ -224,9 +224,9 @@ type tx struct {
 	numbers  engine.State // when the transaction began
 	rows     []row
 	after    *engine.State // nil if they are not updated
-	queued   []statement     // what PostgreSQL runs later
-	failed   bool            // a statement has failed, as on PostgreSQL
-	inactive bool            // the database has rolled back the transaction by itself
+	queued   []statement   // what PostgreSQL runs later
+	failed   bool          // a statement has failed, as on PostgreSQL
+	inactive bool          // the database has rolled back the transaction by itself
 	unlocked bool
 	ended    bool
 }

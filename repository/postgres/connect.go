@@ -114,7 +114,7 @@ func openChecker(config *pgx.ConnConfig) *sql.DB {
 
 // openReaders returns the pool of the connections that read. After epoch has changed, a connection is not
 // used again, because its server may no longer be the primary one.
-func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *readers {
+func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *readerPool {
 	const key = "epoch"
 	reader := config.Copy()
 	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
@@ -141,7 +141,7 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 		}),
 	)
 	pool.SetConnMaxLifetime(readerLifetime)
-	return &readers{pool, size, epoch}
+	return &readerPool{pool, size, epoch}
 }
 
 // openPool returns a pool of at most size connections. It keeps all of them open. A connection is not pinged after a pause,
@@ -175,16 +175,16 @@ func setDefaults(params, defaults map[string]string) {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// readers is the pool of the connections that read. When the server closes one connection, it has probably
-// closed all. So readers then closes the idle ones and runs the query again.
-type readers struct {
+// A readerPool is the pool of the connections that read. When the server closes one connection, it has probably
+// closed all. So a readerPool then closes the idle ones and runs the query again.
+type readerPool struct {
 	*sql.DB
 	size  int
 	epoch *atomic.Uint64 // see openReaders
 }
 
 // QueryContext implements gorm.ConnPool.
-func (r *readers) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+func (r *readerPool) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
 	rows, err := r.DB.QueryContext(ctx, statement, args...)
 	if isOutdated(err) {
 		r.epoch.Add(1) // so that new connections are used

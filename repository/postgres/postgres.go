@@ -48,7 +48,7 @@ var (
 type database struct {
 	writer  *sql.DB // a pool of one connection
 	checker *sql.DB // a pool of one connection
-	readers *readers
+	readers *readerPool
 	schema  engine.Schema
 	notices *notices // the warnings of the connection that writes
 
@@ -73,7 +73,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 		return nil, err
 	}
 	d.writer, d.checker = openWriter(config, d.notices, o.Exclusive), openChecker(config)
-	if d.readers = (&readers{d.writer, 1, &d.epoch}); !o.Exclusive {
+	if d.readers = (&readerPool{d.writer, 1, &d.epoch}); !o.Exclusive {
 		d.readers = openReaders(config, o.MaxOpenConns+1, &d.epoch)
 	}
 	var pets int

@@ -136,7 +136,7 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 // writeWAL writes the WAL of the previous store to its file and removes the WAL. No other process may have
 // the store open. If the file is damaged, writeWAL leaves the file and its WAL as they are.
 func (r *replacement) writeWAL(ctx context.Context) error {
-	if err := storefile.CheckWAL(ctx, r.path); storefile.IsChanged(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
+	if err := storefile.CheckWAL(ctx, r.path); storefile.IsReplaced(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
 	}
 	pool := storefile.OpenPool(r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})

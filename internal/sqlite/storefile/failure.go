@@ -14,7 +14,7 @@ import (
 // Failure returns what failed if SQLite or the file of the store caused err. For any other error it returns
 // "".
 func Failure(err error) engine.Failure {
-	if IsChanged(err) {
+	if IsReplaced(err) {
 		return engine.FailureReplaced
 	}
 	failure, _ := errors.AsType[sqlite3.Error](err)

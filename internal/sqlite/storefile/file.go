@@ -10,23 +10,23 @@ import (
 	"os"
 )
 
-// A ChangedError is the error for a file that something other than SQLite has changed.
-type ChangedError string
+// A ReplacedError is the error for a file that something other than SQLite has replaced, removed or overwritten.
+type ReplacedError string
 
 // Error implements error.
-func (e ChangedError) Error() string { return string(e) }
+func (e ReplacedError) Error() string { return string(e) }
 
-// IsChanged reports whether err wraps a ChangedError.
-func IsChanged(err error) bool {
-	_, changed := errors.AsType[ChangedError](err)
-	return changed
+// IsReplaced reports whether err wraps a ReplacedError.
+func IsReplaced(err error) bool {
+	_, replaced := errors.AsType[ReplacedError](err)
+	return replaced
 }
 
 // Errors of File.Check.
 var (
-	ErrReplaced error = ChangedError("the file of the store was moved, removed or replaced while it was open: " +
+	ErrReplaced error = ReplacedError("the file of the store was moved, removed or replaced while it was open: " +
 		"put it back, or stop the service and run petstore restore with a backup")
-	ErrWALReplaced error = ChangedError("the WAL of the store was moved, removed or replaced while it was open: " +
+	ErrWALReplaced error = ReplacedError("the WAL of the store was moved, removed or replaced while it was open: " +
 		"restart the service, which writes the commits of the WAL to the file when it stops")
 )
 
@@ -47,7 +47,7 @@ func NewFile(path string) (*File, error) {
 	return f, cmp.Or(err, walErr)
 }
 
-// Check returns a ChangedError if the file or the WAL at its path is not the one that is open.
+// Check returns a ReplacedError if the file or the WAL at its path is not the one that is open.
 func (f *File) Check() error {
 	if err := checkSame(f.path, f.file, ErrReplaced); err != nil {
 		return err

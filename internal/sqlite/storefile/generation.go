@@ -17,13 +17,13 @@ import (
 
 // Errors of CheckWAL and CheckNotOverwritten.
 var (
-	ErrForeignWAL  error = ChangedError("the file was replaced, but the WAL beside it is that of the file before")
-	ErrEmptied     error = ChangedError("the file of the store was emptied")
-	ErrWALRemoved  error = ChangedError("the WAL of the store was removed while it was open")
-	ErrOverwritten error = ChangedError("the file of the store was overwritten while it was open: run petstore restore with a backup")
+	ErrForeignWAL  error = ReplacedError("the file was replaced, but the WAL beside it is that of the file before")
+	ErrEmptied     error = ReplacedError("the file of the store was emptied")
+	ErrWALRemoved  error = ReplacedError("the WAL of the store was removed while it was open")
+	ErrOverwritten error = ReplacedError("the file of the store was overwritten while it was open: run petstore restore with a backup")
 )
 
-// CheckWAL returns a ChangedError if the WAL does not belong to the file at path, if the WAL was removed, or
+// CheckWAL returns a ReplacedError if the WAL does not belong to the file at path, if the WAL was removed, or
 // if the file was emptied. It changes neither the file nor the WAL.
 func CheckWAL(ctx context.Context, path string) error {
 	if err := checkSharedMemory(path); err != nil || !HasWAL(path) {
