@@ -76,8 +76,9 @@ type call[C any] struct {
 	err      error
 }
 
-// New returns a Group. The leader calls run, which calls take when it is ready, at most once: calls that have arrived by then are in the batch, the call of the leader first. run stores the
-// results in the calls. If run fails before, only the leader gets the error, and another call leads.
+// New returns a Group. The leader calls run, which calls take when it is ready, at most once: calls that have
+// arrived by then are in the batch, the call of the leader first. run stores the results in the calls. If run
+// fails before it calls take, only the leader gets the error, and another call leads.
 //
 // All calls of a batch return the error of run. But if the leader has reached its deadline or its context has
 // ended, only the leader does: the others are queued again, and the newest leads, because it has the most time left. So run must
@@ -86,7 +87,8 @@ type call[C any] struct {
 // If run panics or calls runtime.Goexit, the goroutine of the leader does, and the other calls of the batch
 // return an error.
 func New[C any](o Options, run Run[C]) *Group[C] {
-	o.Size, o.Queue, o.Timeout = cmp.Or(o.Size, math.MaxInt), cmp.Or(o.Queue, math.MaxInt), cmp.Or(o.Timeout, math.MaxInt64)
+	o.Size, o.Queue = cmp.Or(o.Size, math.MaxInt), cmp.Or(o.Queue, math.MaxInt)
+	o.Timeout = cmp.Or(o.Timeout, math.MaxInt64)
 	g := &Group[C]{options: o, run: run, enough: make(chan struct{}, 1)}
 	g.idle.L = &g.mu
 	g.timer = time.AfterFunc(math.MaxInt64, g.expire)

@@ -64,7 +64,8 @@ func TestJudgeComparesResponsesWithTheChanges(t *testing.T) {
 		"a change is missing":   {all[:4], nil, false},
 		"a position is missing": {changed(4, func(c *Change) { c.Seq++ }), nil, false},
 		"in another order": {
-			append(all[:3:3], Change{14, petUpdated, "key:1", sold, &pending, nil}, Change{15, "order.delivered", "key:1", ended1, nil, nil}), nil, true,
+			append(all[:3:3],
+				Change{14, petUpdated, "key:1", sold, &pending, nil}, Change{15, "order.delivered", "key:1", ended1, nil, nil}), nil, true,
 		},
 		"another animal before":   {changed(4, func(c *Change) { c.Before = &available }), nil, false},
 		"another animal after":    {changed(4, func(c *Change) { c.Item = available }), nil, false},

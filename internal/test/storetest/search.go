@@ -62,7 +62,8 @@ func searchFindsWhatAScanFinds(t *testing.T, s Store) {
 			}
 		}
 	}
-	names, texts := slices.Clone(searchedNames), slices.DeleteFunc(slices.Clone(searchedNames), func(s string) bool { return !domain.ValidPetName(s) })
+	names := slices.Clone(searchedNames)
+	texts := slices.DeleteFunc(slices.Clone(searchedNames), func(s string) bool { return !domain.ValidPetName(s) })
 	for range 100 {
 		names, texts = append(names, drawn(8)), append(texts, drawn(2))
 	}
