@@ -81,8 +81,8 @@ type call[C any] struct {
 // fails before it calls take, only the leader gets the error, and another call leads.
 //
 // All calls of a batch return the error of run. But if the leader has reached its deadline or its context has
-// ended, only the leader does: the others are queued again, and the newest leads, because it has the most time left. So run must
-// not return an error after it did something that must not be repeated.
+// ended, only the leader does: the others are queued again, and the newest leads, because it has the most time
+// left. So run must not return an error after it did something that must not be repeated.
 //
 // If run panics or calls runtime.Goexit, the goroutine of the leader does, and the other calls of the batch
 // return an error.
