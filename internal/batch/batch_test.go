@@ -210,23 +210,31 @@ func TestLeaderWhoseContextEndsFailsAloneAndTheNewestLeads(t *testing.T) {
 	}
 }
 
-// What waits until a deadline may return before the context ends.
-func TestCallTakesAtMostTheTimeout(t *testing.T) {
+// One timer serves all calls, so it must be set for one deadline after the other. The run may take longer.
+func TestQueuedCallTakesAtMostTheTimeout(t *testing.T) {
 	t.Parallel()
 	for _, leave := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			g := newGroup(batch.Options{Leave: leave, Timeout: time.Second})
+			release, start := make(chan struct{}), time.Now()
+			g := &group{}
+			g.Group = batch.New(batch.Options{Leave: leave, Timeout: time.Second}, func(_ context.Context, _ time.Time, take func() []int) error {
+				g.record(take())
+				<-release
+				return nil
+			})
 			leader := g.do(t.Context(), 0)
-			queued := g.do(t.Context(), 1)
-			time.Sleep(500 * time.Millisecond)
-			later := g.do(t.Context(), 2)
-			time.Sleep(500 * time.Millisecond)
-			synctest.Wait()
-			testkit.WantError(t, "the error of the leader", <-leader, context.DeadlineExceeded)
-			testkit.WantError(t, "the error of a queued call", <-queued, context.DeadlineExceeded)
-			g.end(nil)
-			testkit.Check(t, <-later)
-			g.wantRuns(t, [][]int{{0}, {2}})
+			for _, arrives := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, 1600 * time.Millisecond} {
+				time.Sleep(arrives - time.Since(start))
+				queued := g.do(t.Context(), 1)
+				go func() {
+					testkit.WantError(t, "the error of a queued call", <-queued, context.DeadlineExceeded)
+					testkit.Equal(t, "when it returned", arrives+time.Second, time.Since(start))
+				}()
+			}
+			time.Sleep(1100 * time.Millisecond)
+			close(release)
+			testkit.Check(t, <-leader)
+			g.wantRuns(t, [][]int{{0}})
 		})
 	}
 }
