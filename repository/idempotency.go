@@ -32,6 +32,9 @@ func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte
 // claims by their time until it has statistics about them: 0.65 times the POSTs with keys.
 const findClaim = "SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?"
 
+// newestAndOldest has subqueries, because SQLite reads a whole index for two functions of one query.
+const newestAndOldest = "SELECT (SELECT max(claimed_at) FROM idempotency_keys), (SELECT min(claimed_at) FROM idempotency_keys)"
+
 // maxClaimsOfQuery is the maximum number of claims that one query finds. SQLite allows 500 parts of a query.
 const maxClaimsOfQuery = 64
 
@@ -42,11 +45,13 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 	}
 	db := t.db.WithContext(ctx)
 	if t.claimClock.stale() {
-		var newest sql.NullInt64
-		if err := db.Model(&claimModel{}).Select("max(claimed_at)").Find(&newest).Error; err != nil {
+		var newest, oldest sql.NullInt64
+		err := scan(db.Raw(newestAndOldest), []any{&newest, &oldest}, func() error { return nil })
+		if err != nil {
 			return nil, err
 		}
 		t.claimClock.advance(newest)
+		t.claimClock.oldest = oldest
 	}
 	found := map[domain.IdempotencyKey]port.Outcome{}
 	var expired []claimModel
@@ -92,8 +97,9 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 // sets the clock and stores no claim, the next request that sets the clock sets it back to the time of the
 // newest claim. The time since that claim then does not count.
 type claimClock struct {
-	now int64 // milliseconds
-	set time.Time
+	now    int64 // milliseconds
+	set    time.Time
+	oldest sql.NullInt64 // the time of the oldest claim when the clock was set
 }
 
 const (
@@ -150,9 +156,10 @@ func (t *transaction) insertClaims(claims []port.Claim, results [][]byte) error 
 const deleteExpiredClaims = `DELETE FROM idempotency_keys WHERE (caller, value) IN
 	(SELECT caller, value FROM idempotency_keys WHERE claimed_at <= $1 ORDER BY claimed_at LIMIT 512)`
 
-// deleteExpired deletes some expired claims, once in each transaction.
+// deleteExpired deletes some expired claims, once in each transaction. If there was none when the clock was set, there is
+// none until it is set again.
 func (t *transaction) deleteExpired() error {
-	if t.deletedExpired {
+	if oldest := t.claimClock.oldest; t.deletedExpired || !oldest.Valid || oldest.Int64 > t.claimClock.expired() {
 		return nil
 	}
 	t.deletedExpired = true

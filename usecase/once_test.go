@@ -54,6 +54,13 @@ func (s *testStore) create(t *testing.T, key string) (replayed bool) {
 	return replayed
 }
 
+// reopen opens the store again. It looks for expired claims at its first claim, and then once a minute.
+func reopen(t *testing.T, s *testStore) *testStore {
+	t.Helper()
+	check(t, s.Close())
+	return newTestStoreOf(t, s.database)
+}
+
 func TestClaimExpiresAndIsRemoved(t *testing.T) {
 	t.Parallel()
 	for age, kept := range map[time.Duration]bool{port.IdempotencyTTL: true, port.IdempotencyTTL + 2*time.Hour: false} {
@@ -62,6 +69,7 @@ func TestClaimExpiresAndIsRemoved(t *testing.T) {
 			s.create(t, key)
 		}
 		s.database.Exec(t, "UPDATE idempotency_keys SET claimed_at = claimed_at - $1 WHERE value <> 'newest'", age.Milliseconds())
+		s = reopen(t, s)
 		if got := s.create(t, "old"); got != kept {
 			t.Errorf("%s before the newest: got replayed %t", age, got)
 		}
@@ -81,6 +89,7 @@ func TestExpiredClaimsAreRemovedAFewAtATime(t *testing.T) {
 	s.create(t, "first")
 	s.database.Exec(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
 		INSERT INTO idempotency_keys SELECT caller, 'expired ' || i, fingerprint, NULL, 1 FROM idempotency_keys, n`)
+	s = reopen(t, s)
 	const most = 512
 	for stored, key := 1201, 0; stored > key+1; key++ {
 		s.create(t, strconv.Itoa(key))

@@ -51,12 +51,6 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 			[]int{1, 1, 1},
 			[]int{3},
 		},
-		"changes no row": {
-			func(context.Context, names) error { return errOwn },
-			ofFunction(errOwn),
-			[]int{1, 1, 1},
-			[]int{3},
-		},
 		"panics immediately": {
 			func(context.Context, names) error { panic("failure") },
 			func(r result) bool { return r.panicked.(*groupcommit.Panic).Value == "failure" },
