@@ -48,7 +48,7 @@ type transaction struct {
 
 func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, clock *claimClock) *transaction {
 	t := &transaction{session: session{database: database, db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock}
-	t.session.tx = t
+	t.tx = t
 	return t
 }
 
@@ -90,7 +90,7 @@ func (t *transaction) changedOne(done *gorm.DB) (bool, error) {
 
 // finish writes what was collected before the commit.
 func (t *transaction) finish(now func() time.Time) error {
-	return translate(t.db, t.collector.write(t.begun, now()))
+	return translate(t.db, t.write(t.begun, now()))
 }
 
 // withStatus limits a query to the records with a status. If the status is empty, it returns the query unchanged.
