@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static image release test check deps nightly bench bin/bench profile vuln docs pictures lint clean
+.PHONY: help run build static image release test check deps nightly bench bin/bench layers profile vuln docs pictures lint clean
 
 # The tools of make lint, make vuln, make bench and make release with their versions. go run builds and caches them.
 GOFUMPT     := go run mvdan.cc/gofumpt@v0.12.0
@@ -72,6 +72,11 @@ bench: build bin/bench ## Measure petstore against bare Gin and plain Gin and GO
 	scripts/deps require wrk initdb
 	bin/bench $(BENCHFLAGS) >bin/bench.txt
 	$(BENCHSTAT) -col /server bin/bench.txt
+
+layers: build bin/bench ## Print the processor time of a request by layer, the table of docs/benchmarks.md
+	scripts/deps require wrk initdb
+	bin/bench -rounds 3 -duration 5s -layers \
+		-only '^(List|ListUncached|ByID|Post|PostWithKey)/store=sqlite/load=64|^(List|Post|PostWithKey)/store=postgres/load=64'
 
 profile: build bin/bench ## Profile petstore in the rows of bench for profile-guided optimization (go.dev/doc/pgo)
 	scripts/deps require wrk

@@ -42,7 +42,7 @@ type bench struct {
 	script   string               // the file with script
 	started  int                  // the number of servers that were started
 	postgres *postgrestest.Server // nil until a row needs it
-	profiles []*profile.Profile
+	profiles []rowProfile
 }
 
 func newBench(ctx context.Context, o options) (*bench, error) {
@@ -116,6 +116,9 @@ func (b *bench) measureAll(ctx context.Context) error {
 		if err := b.measureRow(ctx, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
+	}
+	if b.layers {
+		fmt.Fprintf(os.Stdout, "\n%s", layerTable(b.profiles))
 	}
 	return b.writeProfile()
 }
@@ -216,10 +219,16 @@ func (b *bench) measure(ctx context.Context, r row, s *server, round int) (resul
 		return result{}, err
 	}
 	var group errgroup.Group
-	group.Go(func() error { return b.addProfile(ctx, s) })
+	var used *profile.Profile
+	if b.profiled() && s.label == "petstore" {
+		group.Go(func() (err error) { used, err = cpuProfile(ctx, s, max(b.duration, r.least)); return err })
+	}
 	measured, err := client(ctx, r, s, round)
 	if err = errors.Join(err, group.Wait()); err != nil {
 		return result{}, err
+	}
+	if used != nil {
+		b.profiles = append(b.profiles, rowProfile{r.name, measured.requests, used})
 	}
 	after, err := b.cpuTime(s)
 	measured.cpu = (after - before) / time.Duration(measured.requests)
@@ -227,27 +236,26 @@ func (b *bench) measure(ctx context.Context, r row, s *server, round int) (resul
 	return measured, err
 }
 
-// addProfile fetches the CPU profile of petstore during a run, if the flag -profile is set.
-func (b *bench) addProfile(ctx context.Context, s *server) error {
-	if b.profile == "" || s.label != "petstore" {
-		return nil
-	}
-	encoded, err := get(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", s.admin, b.duration.Seconds()), "")
+// cpuProfile fetches the CPU profile of petstore during a run.
+func cpuProfile(ctx context.Context, s *server, duration time.Duration) (*profile.Profile, error) {
+	encoded, err := get(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", s.admin, duration.Seconds()), "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	one, err := profile.ParseData(encoded)
-	b.profiles = append(b.profiles, one)
-	return err
+	return profile.ParseData(encoded)
 }
 
 // writeProfile merges all profiles into one file for the compiler (go.dev/doc/pgo). The file does not
 // contain the folder of the program.
 func (b *bench) writeProfile() error {
-	if len(b.profiles) == 0 {
+	if b.profile == "" {
 		return nil
 	}
-	merged, err := profile.Merge(b.profiles)
+	var all []*profile.Profile
+	for _, p := range b.profiles {
+		all = append(all, p.Profile)
+	}
+	merged, err := profile.Merge(all)
 	if err != nil {
 		return err
 	}

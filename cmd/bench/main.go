@@ -52,7 +52,11 @@ type options struct {
 	rounds   int
 	duration time.Duration
 	profile  string
+	layers   bool
 }
+
+// profiled reports whether a flag needs the CPU profiles of petstore.
+func (o options) profiled() bool { return o.profile != "" || o.layers }
 
 func parse(args []string) (options, error) {
 	o := options{only: &regexp.Regexp{}}
@@ -62,6 +66,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 6, "measure each server this many times; benchstat needs 6 for its confidence intervals")
 	flags.DurationVar(&o.duration, "duration", 2*time.Second, "duration of one measurement, in whole seconds")
 	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of petstore in all rows to this `file`")
+	flags.BoolVar(&o.layers, "layers", false, "print the processor time of a request to petstore by layer, from CPU profiles")
 	flags.TextVar(o.only, "only", regexp.MustCompile(""), "measure only the rows whose name matches this `regexp`, as ^Post/store=sqlite/load=64$")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err

@@ -25,7 +25,7 @@ type server struct {
 	label string
 	pid   int
 	host  string // the host and port
-	admin string // the host and port of its profiles, if -profile is set
+	admin string // the host and port of its profiles, if a flag needs them
 	stop  func()
 }
 
@@ -42,7 +42,7 @@ func (b *bench) start(ctx context.Context, r row, p program) (*server, error) {
 	}
 	argv := []string{p.petstore, "serve"}
 	settings := slices.Concat(s.settings(), []string{"server.address=" + s.host, "admin.address=" + s.admin}, p.settings)
-	if b.profile != "" {
+	if b.profiled() {
 		settings = append(settings, "admin.address="+s.admin) // the last setting with a name applies
 	}
 	for _, setting := range settings {
