@@ -39,12 +39,17 @@ func Explain(o Options) ([]Value, error) {
 		}
 		if l.invalid[s.key] {
 			text = "(invalid)"
-		} else if text != s.Tag.Get("default") && s.quote(text) == hidden {
+		} else if text != s.Tag.Get("default") && s.quote(text) == hidden && !l.isPath(s, text) {
 			text = hidden
 		}
 		values = append(values, Value{s.key, text, l.source(s)})
 	}
 	return values, err
+}
+
+// isPath reports whether the DSN is the path of a SQLite file, which is no secret: it says which store a command uses.
+func (l *loader) isPath(s *setting, text string) bool {
+	return s.key == "database.dsn" && l.GetString("database.driver") == "sqlite" && !withPassword.MatchString(text)
 }
 
 // quote returns a value for a message. It hides the value of a secret setting, and a value that may contain a password.

@@ -119,6 +119,14 @@ func TestErrorsAndExplanationsHideSecrets(t *testing.T) {
 	}
 }
 
+// The path of a SQLite file says which store a command uses.
+func TestPathOfSQLiteFileIsNotHidden(t *testing.T) {
+	values, err := Explain(Options{Overrides: map[string]string{"database.dsn": "/srv/shop.db"}})
+	if err != nil || !slices.Contains(values, Value{"database.dsn", "/srv/shop.db", "command line"}) {
+		t.Errorf("got %v and %v", values, err)
+	}
+}
+
 // Unknown settings in a file are tested in TestFileMustBeAConfiguration.
 func TestUnknownSettingsAreRejected(t *testing.T) {
 	const list = "no such setting; petstore config lists all"
