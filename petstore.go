@@ -28,6 +28,12 @@ import (
 	"example.com/petstore/usecase"
 )
 
+// An Engine opens the database of a store. Packages repository/sqlite and repository/postgres have them.
+type Engine = engine.Engine
+
+// A Schema is the schema of a store.
+type Schema = engine.Schema
+
 // Options are the options of New.
 type Options struct {
 	// API are the options of the API. The store also uses Logger, Metrics, TracerProvider and StaleIfUnavailable, and each
@@ -44,13 +50,13 @@ type Options struct {
 	RequireSynchronous bool
 	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
 	ChangesRetention time.Duration
-	// Validate, if not nil, checks the rules of the host. It is called before the API or Service.Pets adds or changes
-	// an animal that satisfies the rules of the API. Commands do not call it. For a violation the API sends 400, and
+	// Validate, if not nil, checks the rules of the host. It is called before the API or Service.Pets adds or corrects
+	// an animal that satisfies the rules of the API. Orders, removals and commands do not call it. For a violation the API sends 400, and
 	// Service.Pets returns an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it
 	// must be quick, have no effect, and not call the service.
 	Validate usecase.PetRule
-	// Now is the clock of the service: of orders, of the expiry of API keys, of the rate limit. It is time.Now when nil. It
-	// must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own.
+	// Now is the clock of the service: of orders, of changes and their retention, of the expiry of API keys, of the rate
+	// limit. It is time.Now when nil. It must be safe for concurrent use. Idempotency keys and timeouts have clocks of their own.
 	Now func() time.Time
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
 	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.
@@ -59,7 +65,7 @@ type Options struct {
 
 // Migrate creates the store of an engine, or migrates it to the schema of this program. It is for a host that runs
 // migrations as a separate step, and calls New with Options.NoMigration. Its error is one line that ends with the remedy.
-func Migrate(ctx context.Context, e engine.Engine) error {
+func Migrate(ctx context.Context, e Engine) error {
 	store, err := repository.Open(ctx, e, repository.Options{})
 	if err != nil {
 		return err
@@ -72,7 +78,7 @@ type Store interface {
 	// Ping returns an ErrUnavailable if the store cannot be read, or could not commit. It is for the readiness of a host.
 	Ping(ctx context.Context) error
 	// Schema returns the schema that New has found or created.
-	Schema() engine.Schema
+	Schema() Schema
 	// IsRemote reports whether the store is on a database server.
 	IsRemote() bool
 	// CheckSynchronous returns an error if a commit would not wait for a standby. A SQLite store has none, and returns nil.
@@ -96,9 +102,9 @@ type Service struct {
 }
 
 // New opens the store of an engine, from package repository/sqlite or repository/postgres, and returns the service.
-// Mount mounts it. If ctx ends, New is interrupted; a service that New has returned does not depend on ctx. The error
-// is one line that ends with the remedy.
-func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error) {
+// Mount mounts it. If ctx ends, New is interrupted; a service that New has returned does not depend on ctx. A SQLite file
+// has one service: New waits up to 30 s until another one has stopped. The error is one line that ends with the remedy.
+func New(ctx context.Context, e Engine, o Options) (_ *Service, err error) {
 	api := o.API
 	api.Logger = cmp.Or(api.Logger, zap.NewNop())
 	if err := cmp.Or(api.Validate(), o.validate()); err != nil { // before the store is created

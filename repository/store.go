@@ -85,11 +85,14 @@ func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
 // Ping runs a query. It returns an ErrUnavailable if the query fails or if a commit could be lost. The message of the error
 // has the reason, but no name and no secret.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.database.Check(ctx)
-	if err != nil {
-		err = s.report(domain.Unavailable(err))
-	} else if _, err = s.Numbers(ctx); err == nil {
+	_, err := s.Numbers(ctx)
+	if err == nil {
 		err = s.reads.read(ctx, func(db *gorm.DB) error { return db.Model(&petModel{}).Limit(1).Pluck("id", new([]int64)).Error })
+	}
+	if err == nil {
+		if err = s.database.Check(ctx); err != nil {
+			err = s.report(domain.Unavailable(err))
+		}
 	}
 	failure := failureOf(s.database, err)
 	if failure == "" {

@@ -3,6 +3,8 @@ package repository_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,4 +137,15 @@ func TestNumbersAreUnavailableWithoutTheDatabase(t *testing.T) {
 	cancel()
 	_, err = s.Numbers(canceled)
 	testkit.WantError(t, "Numbers of a canceled request", err, domain.ErrUnavailable)
+}
+
+// The reason must not be that a file was moved, which Close does to the WAL.
+func TestPingOfAClosedStoreNamesNoFile(t *testing.T) {
+	t.Parallel()
+	s := open(t, newEngine(t), repository.Options{})
+	inTx(t, s, adding("Rex"))
+	check(t, s.Close())
+	err := s.Ping(t.Context())
+	testkit.WantError(t, "Ping", err, domain.ErrUnavailable)
+	testkit.Equal(t, "whether the error names a file", false, strings.Contains(fmt.Sprint(err), "file"))
 }

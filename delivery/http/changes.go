@@ -27,7 +27,8 @@ type listChangesQuery struct {
 //	@Description	Returns the changes of animals, orders and categories in the order in which they were made. A page has no gaps: a change that is made
 //	@Description	later has a higher `seq`. The Link header has the address of the next page, also on an empty page: request it again later.
 //	@Description	With `Accept: text/event-stream`, unless `Accept` prefers JSON, the response is an endless stream of server-sent events:
-//	@Description	`id` is `seq`, `event` is `type` and `data` is the change. After 15 seconds without an event it has a comment with an `id`.
+//	@Description	`id` is `seq`, `event` is `type` and `data` is the change. At first, and after 15 seconds without an event, it has a comment
+//	@Description	with an `id`.
 //	@Description	The stream begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list
 //	@Description	and then the changes after the Changes-Position of its first page.
 //	@ID				listChanges

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"database/sql"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -120,6 +121,19 @@ func TestHostServesTwoShopsToItsUsers(t *testing.T) {
 	host = startHost(t, program, dir, collector.URL)
 	host.Key = editor
 	wantName(`[1]`) // copied again, because position 1 has expired
+	host.Stop(t)
+
+	animals := harness.OpenSQLite(t, filepath.Join(dir, "north.db"))
+	for statement, database := range map[string]*sql.DB{
+		"DELETE FROM changes": animals, "UPDATE store SET kept_after = position": animals,
+		"DELETE FROM positions": tables, "DELETE FROM names": tables,
+	} {
+		_, err := database.ExecContext(t.Context(), statement)
+		testkit.Check(t, err)
+	}
+	host = startHost(t, program, dir, collector.URL)
+	host.Key = editor
+	wantName(`[1]`) // a first copy, after the change that added the animal was removed
 	host.Stop(t)
 }
 

@@ -164,10 +164,10 @@ func (s *shop) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		var position int64
 		err := s.db.WithContext(ctx).Raw("SELECT coalesce(max(position), 0) FROM positions WHERE shop = ?", s.name).Scan(&position).Error
-		if err == nil {
+		if err == nil && position > 0 {
 			err = s.Follow(ctx, position, s.copyChange)
 		}
-		if errors.Is(err, domain.ErrExpired) {
+		if err == nil && position == 0 || errors.Is(err, domain.ErrExpired) { // Follow begins with the oldest change that is kept
 			err = s.copyAll(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -190,7 +190,7 @@ func (s *shop) copyChange(ctx context.Context, change domain.Change) error {
 	})
 }
 
-// copyAll copies all names, because changes are missing.
+// copyAll copies all names, at first and when changes are missing.
 func (s *shop) copyAll(ctx context.Context) error {
 	position, err := s.Changes().Latest(ctx) // before the animals are read
 	if err != nil {

@@ -1,4 +1,5 @@
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -43,14 +44,14 @@ def remove_pet(api: petstore.PetsApi, pet_id: int) -> None:
 
 
 def all_pets(api: petstore.PetsApi, **query) -> Iterator[petstore.Pet]:
-    """Read all pages. A page with a next page has the header Link."""
-    more = True
-    while more:
+    """Read all pages by following the header Link. A page of a search may be empty and not the last one."""
+    while True:
         page = api.list_pets_with_http_info(**query)
         yield from page.data
-        more = header(page, "link")
-        if more:
-            query["after"] = page.data[-1].id
+        link = header(page, "link")
+        if not link:
+            return
+        query["after"] = int(re.search(r"[?&]after=(\d+)", link)[1])
 
 
 def header(response: petstore.ApiResponse, name: str) -> str | None:

@@ -18,9 +18,9 @@ export function connect(url: string, key: string): Store {
 // add one animal. So addPet may also be called again after any error.
 export async function addPet(api: Store, idempotencyKey: string, pet: components["schemas"]["NewPet"]): Promise<Pet> {
   for (;;) {
-    const { data, error } = await api.POST("/pets", { params: { header: { "Idempotency-Key": idempotencyKey } }, body: pet });
+    const { data, error, response } = await api.POST("/pets", { params: { header: { "Idempotency-Key": idempotencyKey } }, body: pet });
     if (data) return data;
-    if (error.code !== "unavailable") throw new Error(`${error.code}: ${error.message}`);
+    if (response.status !== 503) throw new Error(`${error.code}: ${error.message}`);
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }
