@@ -29,7 +29,7 @@ func TestRowsAreInsertedWithFewStatements(t *testing.T) {
 			want = append(want, i, "Rex")
 		}
 		testkit.Equal(t, "the values", want, tx.values)
-		if most := 4 + n/64; len(tx.statements) > most {
+		if most := 3 + n/64; len(tx.statements) > most {
 			t.Errorf("%d rows took %d statements, want at most %d", n, len(tx.statements), most)
 		}
 		for _, statement := range tx.statements {

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/engine"
 )
 
-// readers let reads wait for a connection, until their context ends. Unlike in database/sql, the read that has waited
+// readers let reads wait for a connection, until their deadline or the end of their context. Unlike in database/sql, the read that has waited
 // longest gets the next connection. A query that has started is not interrupted when the client disconnects.
 type readers struct {
 	database engine.Database
@@ -45,12 +45,12 @@ func (r *readers) within(timeout time.Duration) *readers {
 
 // read calls fn with GORM on a connection that reads. The whole call takes at most the timeout.
 func (r *readers) read(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	return r.report(r.run(ctx, r.deadline(), db, fn))
+	return r.report(r.run(ctx, r.deadline(ctx), db, fn))
 }
 
 // readSearch is read for a search. Searches wait for each other, so that other reads do not wait for many of them.
 func (r *readers) readSearch(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	deadline := r.deadline()
+	deadline := r.deadline(ctx)
 	if err := r.acquire(ctx, deadline, r.search); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
@@ -66,7 +66,14 @@ func (r *readers) share(do func() error) error {
 	return r.report(unavailable(do()))
 }
 
-func (r *readers) deadline() time.Time { return time.Now().Add(r.timeout) } //nolint:forbidigo // a deadline
+// deadline returns the deadline of a call that begins now.
+func (r *readers) deadline(ctx context.Context) time.Time {
+	deadline := time.Now().Add(r.timeout) //nolint:forbidigo // a deadline
+	if earlier, limited := ctx.Deadline(); limited && earlier.Before(deadline) {
+		return earlier
+	}
+	return deadline
+}
 
 // run calls fn with GORM on a connection that reads, until a deadline.
 func (r *readers) run(ctx context.Context, deadline time.Time, db *gorm.DB, fn func(*gorm.DB) error) error {
@@ -95,7 +102,7 @@ func (r *readers) acquire(ctx context.Context, deadline time.Time, slots *semaph
 // readAll is read for a query of a whole table, which may take any time. It has a connection of its own, so that no
 // other read waits for it, except another readAll.
 func (r *readers) readAll(ctx context.Context, db *gorm.DB, fn func(*gorm.DB) error) error {
-	if err := r.acquire(ctx, r.deadline(), r.each); err != nil {
+	if err := r.acquire(ctx, r.deadline(ctx), r.each); err != nil {
 		return r.report(domain.Unavailable(err))
 	}
 	defer r.each.Release(1)

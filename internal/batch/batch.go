@@ -3,7 +3,7 @@
 // load, and a caller that is alone waits for nobody.
 //
 // A caller that finds no leader becomes the leader. It runs the next batch on its own goroutine, and then
-// makes a queued caller the leader. The package starts no goroutine, except one for a moment when a call has
+// makes a queued caller the leader. The package starts no goroutine, except one for a moment when a call may have
 // reached its deadline.
 package batch
 
@@ -282,10 +282,12 @@ func (g *Group[C]) count() (queued, missing int) {
 	return len(g.queue), g.last - 1 - len(g.queue)
 }
 
-// take takes the calls of a batch from the queue, and returns them after that of the leader.
+// take takes the calls of a batch from the queue, without those that have ended, and returns them after that of the
+// leader.
 func (g *Group[C]) take(own C) []C {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.endExpired()
 	n := min(len(g.queue), g.options.Size-1)
 	g.taken = slices.Clone(g.queue[:n])
 	g.queue = slices.Delete(g.queue, 0, n)
@@ -308,6 +310,7 @@ func (g *Group[C]) requeue() {
 	defer g.mu.Unlock()
 	g.queue, g.taken = append(g.taken, g.queue...), nil
 	g.endExpired()
+	g.timed = false                                             // the timer may run for a newer call
 	if last := len(g.queue) - 1; last > 0 && !g.options.Leave { // with Leave, the newest leads anyway
 		g.queue = slices.Insert(g.queue[:last], 0, g.queue[last])
 	}

@@ -223,20 +223,79 @@ func TestQueuedCallTakesAtMostTheTimeout(t *testing.T) {
 				return nil
 			})
 			leader := g.do(t.Context(), 0)
+			var checks sync.WaitGroup
 			for _, arrives := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, 1600 * time.Millisecond} {
 				time.Sleep(arrives - time.Since(start))
 				queued := g.do(t.Context(), 1)
-				go func() {
+				checks.Go(func() {
 					testkit.WantError(t, "the error of a queued call", <-queued, context.DeadlineExceeded)
 					testkit.Equal(t, "when it returned", arrives+time.Second, time.Since(start))
-				}()
+				})
 			}
 			time.Sleep(1100 * time.Millisecond)
 			close(release)
 			testkit.Check(t, <-leader)
+			checks.Wait()
 			g.wantRuns(t, [][]int{{0}})
 		})
 	}
+}
+
+// With Leave, calls of a run return at their deadlines, too.
+func TestCallOfARunTakesAtMostTheTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release, start := make(chan struct{}), time.Now()
+		g := &group{}
+		g.Group = batch.New(batch.Options{Leave: true, Timeout: time.Second}, func(_ context.Context, _ time.Time, take func() []int) error {
+			g.record(take())
+			<-release
+			return nil
+		})
+		first, early := g.do(t.Context(), 0), g.do(t.Context(), 1)
+		time.Sleep(300 * time.Millisecond)
+		newest := g.do(t.Context(), 2)
+		release <- struct{}{} // 2 leads, with 1
+		testkit.Check(t, <-first)
+		testkit.WantError(t, "the error of a call of the run", <-early, context.DeadlineExceeded)
+		testkit.Equal(t, "when it returned", time.Second, time.Since(start))
+		release <- struct{}{}
+		testkit.Check(t, <-newest)
+		g.wantRuns(t, [][]int{{0}, {2, 1}})
+	})
+}
+
+// A call of a run that its leader ended is queued again, perhaps behind a newer call for which the timer runs.
+func TestCallThatIsQueuedAgainTakesAtMostTheTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun, end, start := make(chan struct{}), make(chan error), time.Now()
+		g := &group{Group: batch.New(batch.Options{Timeout: time.Second}, func(_ context.Context, _ time.Time, take func() []int) error {
+			<-begun
+			take()
+			return <-end
+		})}
+		at := func(milliseconds time.Duration) { time.Sleep(milliseconds*time.Millisecond - time.Since(start)) }
+		first := g.do(t.Context(), 0)
+		begun <- struct{}{}
+		at(200)
+		leader := g.do(t.Context(), 1)
+		at(400)
+		other := g.do(t.Context(), 2)
+		end <- nil
+		testkit.Check(t, <-first)
+		begun <- struct{}{} // 1 leads, with 2
+		at(900)
+		newest := g.do(t.Context(), 3)
+		at(1300)
+		end <- errors.New("failure") // 2 is queued again, 3 leads
+		testkit.WantError(t, "the error of the leader", <-leader, context.DeadlineExceeded)
+		testkit.WantError(t, "the error of the other call", <-other, context.DeadlineExceeded)
+		testkit.Equal(t, "when it returned", 1400*time.Millisecond, time.Since(start))
+		begun <- struct{}{}
+		end <- nil
+		testkit.Check(t, <-newest)
+	})
 }
 
 // What waits until a deadline may return before the deadline of a context of its own.

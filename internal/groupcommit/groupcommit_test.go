@@ -340,6 +340,22 @@ func TestCallWhoseContextEndsBeforeTheTransactionBeginsDoesNotRun(t *testing.T) 
 	q.wantNames(t)
 }
 
+func TestCallWhoseTimeoutIsOverBeforeTheTransactionBeginsDoesNotRun(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t)
+	late := groupcommit.NewQueue(&database{Database: q.database.Database, begin: func(context.Context) error {
+		time.Sleep(testkit.Scaled(20 * time.Millisecond))
+		return nil
+	}}, groupcommit.Options[names, string]{
+		Timeout:      testkit.Scaled(10 * time.Millisecond),
+		Repositories: func(tx *groupcommit.Tx) names { return names{tx, nil} },
+		Commit:       func(_ names, commit func() error) error { return commit() },
+	})
+	defer late.Close()
+	wantQueueError(t, late.Do(context.WithoutCancel(t.Context()), adding("late")), context.DeadlineExceeded)
+	q.wantNames(t)
+}
+
 func TestAllCallersGetTheErrorOfBegin(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)

@@ -33,13 +33,11 @@ func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() [
 	if err != nil {
 		return err
 	}
-	s.next = [][]*call[R, C]{slices.DeleteFunc(calls, func(c *call[R, C]) bool {
-		ended := c.ctx.Err()
-		if ended != nil {
-			end(ended, c)
-		}
-		return ended != nil
-	})}
+	if ended := beginning.Err(); ended != nil {
+		end(ended, calls[0]) // the leader; the others have left the queue in time
+		calls = calls[1:]
+	}
+	s.next = [][]*call[R, C]{calls}
 	s.run(tx)
 	return nil
 }

@@ -211,6 +211,19 @@ func wantUnavailable(t *testing.T, call string, err error) {
 	}
 }
 
+// The timeout of the store is for those who set no deadline.
+func TestReadEndsAtTheDeadlineOfItsContext(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Timeout: time.Hour})
+	wantAvailable(t, store)
+	unlock := lock(t, dsn, "pets")
+	defer unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Scaled(200*time.Millisecond))
+	defer cancel()
+	testkit.WantError(t, "Ping", store.Ping(ctx), domain.ErrUnavailable, context.DeadlineExceeded)
+}
+
 // wantAvailable expects that transactions and concurrent reads succeed.
 func wantAvailable(t *testing.T, s *repository.Store) {
 	t.Helper()
