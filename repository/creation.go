@@ -27,17 +27,21 @@ func (s *Store) CreatePets(ctx context.Context, pets []domain.NewPet, claim port
 	return c.created, c.earlier, nil
 }
 
+// claimsOf returns the claims of those creations that have one.
+func claimsOf(creations []*creation) (claims []port.Claim) {
+	for _, c := range creations {
+		if !c.claim.IsZero() {
+			claims = append(claims, c.claim)
+		}
+	}
+	return claims
+}
+
 // create runs creations together. It finds the earlier claims of their keys. For the creations without one, it inserts
 // the animals, and then the claims with the results. If two creations have the same key, the first one is the earlier
 // claim of the second one: both become durable together.
 func (t *transaction) create(ctx context.Context, creations []*creation) error {
-	var keyed []port.Claim
-	for _, c := range creations {
-		if !c.claim.IsZero() {
-			keyed = append(keyed, c.claim)
-		}
-	}
-	earlier, err := t.findClaims(ctx, keyed)
+	earlier, err := t.findClaims(ctx, claimsOf(creations), t.found)
 	if err != nil {
 		return err
 	}

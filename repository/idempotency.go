@@ -3,6 +3,8 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
 )
 
@@ -19,7 +22,7 @@ type idempotency struct{ *transaction }
 // Claim stores nothing. Until this transaction ends, no other transaction can write, so none can claim the
 // key.
 func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
-	found, err := i.findClaims(ctx, []port.Claim{claim})
+	found, err := i.findClaims(ctx, []port.Claim{claim}, foundClaims{})
 	earlier, ok := found[claim.IdempotencyKey]
 	return earlier, err == nil && !ok, err
 }
@@ -28,18 +31,55 @@ func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte
 	return i.insertClaims([]port.Claim{claim}, [][]byte{result})
 }
 
-// findClaim finds one claim by the primary key. Those of several claims are put together. With IN, PostgreSQL would read all
-// claims by their time until it has statistics about them: 0.65 times the POSTs with keys.
-const findClaim = "SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?"
-
 // newestAndOldest has subqueries, because SQLite reads a whole index for two functions of one query.
 const newestAndOldest = "SELECT (SELECT max(claimed_at) FROM idempotency_keys), (SELECT min(claimed_at) FROM idempotency_keys)"
 
 // maxClaimsOfQuery is the maximum number of claims that one query finds. SQLite allows 500 parts of a query.
 const maxClaimsOfQuery = 64
 
+// claimStatements are the statements that find 1, 2, 4 … maxClaimsOfQuery claims, each by the primary key. With IN, PostgreSQL
+// would read all claims by their time until it has statistics about them: 0.65 times the POSTs with keys.
+var claimStatements = func() (statements []string) {
+	for n := 1; n <= maxClaimsOfQuery; n *= 2 {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = fmt.Sprintf("SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = $%d AND value = $%d",
+				2*i+1, 2*i+2)
+		}
+		statements = append(statements, strings.Join(parts, " UNION ALL "))
+	}
+	return statements
+}()
+
+// foundClaims are the claims that a transaction has read, by key, nil for a key without a claim.
+type foundClaims map[domain.IdempotencyKey]*claimModel
+
+// queries returns the queries that find the claims with the keys of claims. Once they have run, f has what they found; until
+// then, f says that there is none.
+func (f foundClaims) queries(claims []port.Claim) (queries []engine.Query) {
+	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
+		size := bits.Len(uint(len(few) - 1)) // the binary logarithm, rounded up
+		args := make([]any, 0, 2<<size)
+		for _, claim := range few {
+			f[claim.IdempotencyKey] = nil
+			args = append(args, claim.Caller, claim.Value)
+		}
+		for len(args) < cap(args) { // the last key is repeated, so that few statements are prepared
+			args = append(args, args[len(args)-2:]...)
+		}
+		m := &claimModel{}
+		queries = append(queries, engine.Query{Statement: claimStatements[size], Args: args, Fields: m.fields(), Row: func() error {
+			found := *m
+			f[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &found
+			return nil
+		}})
+	}
+	return queries
+}
+
 // findClaims returns the outcomes of the earlier claims with the keys of claims. It deletes those of them that have expired.
-func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[domain.IdempotencyKey]port.Outcome, error) {
+// It reads the claims that found does not have, and adds them to it.
+func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found foundClaims) (map[domain.IdempotencyKey]port.Outcome, error) {
 	if len(claims) == 0 {
 		return nil, nil
 	}
@@ -53,36 +93,34 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 		t.claimClock.advance(newest)
 		t.claimClock.oldest = oldest
 	}
-	found := map[domain.IdempotencyKey]port.Outcome{}
-	var expired []claimModel
-	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
-		var args []any
-		for _, claim := range few {
-			args = append(args, claim.Caller, claim.Value)
+	var unknown []port.Claim
+	for _, claim := range claims {
+		if _, known := found[claim.IdempotencyKey]; !known {
+			unknown = append(unknown, claim)
 		}
-		for len(args)&(len(args)-1) != 0 { // the last key is repeated, so that few statements are prepared
-			args = append(args, args[len(args)-2:]...)
+	}
+	for _, q := range found.queries(unknown) {
+		if err := scan(db.Raw(q.Statement, q.Args...), q.Fields, q.Row); err != nil {
+			return nil, err
 		}
-		m := &claimModel{}
-		query := db.Raw(findClaim+strings.Repeat(" UNION ALL "+findClaim, len(args)/2-1), args...)
-		err := scan(query, m.fields(), func() (err error) {
-			if m.ClaimedAt <= t.claimClock.expired() {
-				expired = append(expired, *m)
-				return nil
-			}
-			found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}], err = m.outcome()
-			return err
-		})
+	}
+	earlier := map[domain.IdempotencyKey]port.Outcome{}
+	for _, claim := range claims {
+		m := found[claim.IdempotencyKey]
+		if m == nil {
+			continue
+		}
+		var err error
+		if m.ClaimedAt > t.claimClock.expired() {
+			earlier[claim.IdempotencyKey], err = m.outcome()
+		} else {
+			err = t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(m) })
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	for i := range expired {
-		if err := t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&expired[i]) }); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return earlier, nil
 }
 
 // A claimClock is the clock by which claims expire. The clock of the machine may jump, so a claimClock adds

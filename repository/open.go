@@ -48,7 +48,7 @@ type Options struct {
 	ObserveFailure func(engine.Failure)
 	// TracerProvider, if not nil, creates a span for each statement of a repository whose context has a span. It has the
 	// text of the statement and no values. Statements that callers share have no span: those that write, those that look up
-	// API keys, and on PostgreSQL the queries by id.
+	// API keys, and on PostgreSQL the queries by id and of idempotency keys.
 	TracerProvider trace.TracerProvider
 }
 
@@ -118,10 +118,13 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *creation]{
 		Timeout: s.timeout,
-		Repositories: func(tx *groupcommit.Tx) *transaction {
-			inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
-			inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-			return newTransaction(database, inTx, tx, clock)
+		Prepare: func(creations []*creation) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
+			found := foundClaims{}
+			return func() []engine.Query { return found.queries(claimsOf(creations)) }, func(tx *groupcommit.Tx) *transaction {
+				inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
+				inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
+				return newTransaction(database, inTx, tx, clock, found)
+			}
 		},
 		Create: (*transaction).create,
 		Commit: func(t *transaction, commit func() error) error {

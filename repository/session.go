@@ -43,11 +43,14 @@ type transaction struct {
 	collector
 	begun          *groupcommit.Tx
 	claimClock     *claimClock
-	deletedExpired bool // the transaction has deleted expired claims
+	found          foundClaims // the claims that Begin has read ahead
+	deletedExpired bool        // the transaction has deleted expired claims
 }
 
-func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, clock *claimClock) *transaction {
-	t := &transaction{session: session{database: database, db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock}
+func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, found foundClaims) *transaction {
+	t := &transaction{
+		session: session{database: database, db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock, found: found,
+	}
 	t.tx = t
 	return t
 }

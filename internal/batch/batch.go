@@ -54,6 +54,7 @@ type Group[C any] struct {
 
 	mu     sync.Mutex
 	idle   sync.Cond     // signalled when nobody leads any more
+	leader C             // the value of the leader's call
 	queue  []*call[C]    // without the call of the leader
 	taken  []*call[C]    // the calls of the run, without that of the leader
 	led    bool          // whether there is a leader
@@ -233,7 +234,8 @@ func (g *Group[C]) lead(own *call[C]) (err error) {
 	err = errAborted // unless run returns
 	defer func() { g.handOver(err) }()
 	g.gather(own.ctx)
-	err = g.run(own.ctx, own.deadline, func() []C { return g.take(own.value) })
+	g.leader = own.value
+	err = g.run(own.ctx, own.deadline, g.take)
 	if ended := own.ended(); err != nil && ended != nil {
 		g.requeue()
 		err = ended
@@ -282,20 +284,34 @@ func (g *Group[C]) count() (queued, missing int) {
 	return len(g.queue), g.last - 1 - len(g.queue)
 }
 
+// Peek returns the calls that take would return now. Only run may call it, before it calls take. Meanwhile, calls may still
+// be withdrawn, and others may arrive.
+func (g *Group[C]) Peek() []C {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.first(min(len(g.queue), g.options.Size-1))
+}
+
+// first returns the call of the leader and the first n of the queue.
+func (g *Group[C]) first(n int) []C {
+	calls := append(make([]C, 0, n+1), g.leader)
+	for _, c := range g.queue[:n] {
+		calls = append(calls, c.value)
+	}
+	return calls
+}
+
 // take takes the calls of a batch from the queue, without those that have ended, and returns them after that of the
 // leader.
-func (g *Group[C]) take(own C) []C {
+func (g *Group[C]) take() []C {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.endExpired()
 	n := min(len(g.queue), g.options.Size-1)
+	calls := g.first(n)
 	g.taken = slices.Clone(g.queue[:n])
 	g.queue = slices.Delete(g.queue, 0, n)
 	g.last = n + 1
-	calls := append(make([]C, 0, n+1), own)
-	for _, c := range g.taken {
-		calls = append(calls, c.value)
-	}
 	select {
 	case <-g.enough: // it was about this batch
 	default:

@@ -154,6 +154,30 @@ func TestQueuedCallIsWithdrawnWhenItsContextEnds(t *testing.T) {
 	})
 }
 
+// A run may look at its calls before it takes them, as a transaction that reads what they need while it begins.
+func TestPeekReturnsTheCallsThatAreQueued(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, next := &group{}, make(chan struct{})
+		g.Group = batch.New(batch.Options{Size: 3}, func(_ context.Context, _ time.Time, take func() []int) error {
+			<-next
+			g.record(g.Peek())
+			<-next
+			g.record(take())
+			return nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		leader, withdrawn, other, later := g.do(t.Context(), 0), g.do(ctx, 1), g.do(t.Context(), 2), g.do(t.Context(), 3)
+		next <- struct{}{}
+		synctest.Wait()
+		cancel()
+		testkit.WantError(t, "the error", <-withdrawn, context.Canceled)
+		next <- struct{}{}
+		testkit.Check(t, errors.Join(<-leader, <-other, <-later))
+		g.wantRuns(t, [][]int{{0, 1, 2}, {0, 2, 3}})
+	})
+}
+
 // A caller that leaves would otherwise get its result, or lead.
 func TestOnlyWithLeaveACallerReturnsDuringItsRun(t *testing.T) {
 	t.Parallel()

@@ -110,7 +110,10 @@ type Database interface {
 	ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc)
 	// Begin begins a transaction. Until it ends, no other connection and no other process can write. Begin
 	// waits for other writers, for a limited time and until the deadline of ctx.
-	Begin(ctx context.Context) (Tx, error)
+	//
+	// An engine on which each query takes a round trip sends the queries of ahead with the begin, unless ahead is nil. They
+	// see what the transaction sees. Begin calls ahead each time it tries to begin. Other engines do not call ahead.
+	Begin(ctx context.Context, ahead func() []Query) (Tx, error)
 	// Poll returns the latest committed numbers. It reports true if commits since the last call may not be in
 	// the numbers, for example because another program made them or the server is another one.
 	Poll(ctx context.Context) (State, bool, error)
@@ -138,6 +141,15 @@ type Database interface {
 	Pools() map[string]*sql.DB
 	// Close closes all connections. It may be called again.
 	Close() error
+}
+
+// A Query is a query for Begin, with the placeholders $1, $2 … in this order. Each row is scanned into Fields before
+// Row is called.
+type Query struct {
+	Statement string
+	Args      []any
+	Fields    []any
+	Row       func() error
 }
 
 // A Tx is a transaction on the connection that writes.

@@ -86,9 +86,12 @@ func (p *Panic) Unwrap() error {
 // Options are the functions of a Queue. R is the type of the repositories that a function of a caller gets, C is the type
 // of a creation.
 type Options[R, C any] struct {
-	Timeout      time.Duration                       // how long a call waits for the begin of its transaction, 0 for any time
-	Repositories func(*Tx) R                         // returns the repositories for a transaction
-	Create       func(R, context.Context, []C) error // runs creations together
+	Timeout time.Duration // how long a call waits for the begin of its transaction, 0 for any time
+	// Prepare returns what engine.Database.Begin may read for creations ahead, and a function that returns the repositories
+	// for the transaction. creations are those that are queued before Begin. Until the transaction has begun, they may be
+	// withdrawn, and others may arrive.
+	Prepare func(creations []C) (ahead func() []engine.Query, repositories func(*Tx) R)
+	Create  func(R, context.Context, []C) error // runs creations together
 	// Commit commits the transaction: it calls its argument and returns its error. No caller of the transaction returns
 	// before, so Commit can invalidate caches.
 	Commit func(R, func() error) error

@@ -66,13 +66,13 @@ type database struct {
 	begin func(context.Context) error // if not nil, called before Begin
 }
 
-func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
+func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (engine.Tx, error) {
 	if d.begin != nil {
 		if err := d.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return d.Database.Begin(ctx)
+	return d.Database.Begin(ctx, ahead)
 }
 
 var errConflict, errFull = errors.New("deadlock"), errors.New("the disk is full")
@@ -94,8 +94,9 @@ type testQueue struct {
 	database *database
 	commit   error // if not nil, the error of all commits
 
-	batches []int      // the number of calls of each commit, recorded before their callers return
-	created [][]string // the names of the creations that ran together
+	batches  []int      // the number of calls of each commit, recorded before their callers return
+	prepared [][]string // the names of the creations in each call of Prepare that had any
+	created  [][]string // the names of the creations that ran together
 }
 
 func openQueue(t *testing.T) *testQueue {
@@ -103,14 +104,19 @@ func openQueue(t *testing.T) *testQueue {
 	created := enginetest.New(t)
 	opened, err := created.Engine().Open(t.Context(), engine.Options{MaxOpenConns: 1})
 	check(t, err)
-	tx, err := opened.Begin(t.Context())
+	tx, err := opened.Begin(t.Context(), nil)
 	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (id INTEGER NOT NULL, name TEXT NOT NULL UNIQUE)")
 	check(t, errors.Join(err, tx.Commit()))
 	q := &testQueue{driver: created.Driver, database: &database{Database: opened}}
 	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options[names, string]{
-		Repositories: func(tx *groupcommit.Tx) names { return names{tx, &q.created} },
-		Create:       names.create,
+		Prepare: func(creations []string) (func() []engine.Query, func(*groupcommit.Tx) names) {
+			if len(creations) > 0 {
+				q.prepared = append(q.prepared, creations)
+			}
+			return nil, func(tx *groupcommit.Tx) names { return names{tx, &q.created} }
+		},
+		Create: names.create,
 		Commit: func(_ names, commit func() error) error {
 			if q.commit != nil {
 				return q.commit
@@ -347,9 +353,11 @@ func TestCallWhoseTimeoutIsOverBeforeTheTransactionBeginsDoesNotRun(t *testing.T
 		time.Sleep(testkit.Scaled(20 * time.Millisecond))
 		return nil
 	}}, groupcommit.Options[names, string]{
-		Timeout:      testkit.Scaled(10 * time.Millisecond),
-		Repositories: func(tx *groupcommit.Tx) names { return names{tx, nil} },
-		Commit:       func(_ names, commit func() error) error { return commit() },
+		Timeout: testkit.Scaled(10 * time.Millisecond),
+		Prepare: func([]string) (func() []engine.Query, func(*groupcommit.Tx) names) {
+			return nil, func(tx *groupcommit.Tx) names { return names{tx, nil} }
+		},
+		Commit: func(_ names, commit func() error) error { return commit() },
 	})
 	defer late.Close()
 	wantQueueError(t, late.Do(context.WithoutCancel(t.Context()), adding("late")), context.DeadlineExceeded)

@@ -28,7 +28,7 @@ func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() [
 	s := &schedule[R, C]{queue: q}
 	beginning, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	tx, err := s.begin(beginning)
+	tx, err := s.begin(beginning, q.calls.Peek())
 	calls := take()
 	if err != nil {
 		return err
@@ -44,17 +44,21 @@ func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() [
 
 // A schedule is what is left to do for a batch.
 type schedule[R, C any] struct {
-	queue     *Queue[R, C]
-	next      [][]*call[R, C] // the calls of the current transaction and of those after it
-	began     time.Time       // when the leader began to wait for the current transaction
-	conflicts int             // how many transactions ran again after a conflict
-	failures  int             // how many transactions were rolled back because of a call
-	exited    bool            // a call has called runtime.Goexit: the goroutine ends
+	queue        *Queue[R, C]
+	next         [][]*call[R, C] // the calls of the current transaction and of those after it
+	repositories func(*Tx) R     // returns the repositories for the current transaction
+	began        time.Time       // when the leader began to wait for the current transaction
+	conflicts    int             // how many transactions ran again after a conflict
+	failures     int             // how many transactions were rolled back because of a call
+	exited       bool            // a call has called runtime.Goexit: the goroutine ends
 }
 
-func (s *schedule[R, C]) begin(ctx context.Context) (engine.Tx, error) {
+// begin begins a transaction for calls.
+func (s *schedule[R, C]) begin(ctx context.Context, calls []*call[R, C]) (engine.Tx, error) {
 	s.began = time.Now() //nolint:forbidigo // a duration, only for Observe
-	return s.queue.database.Begin(ctx)
+	var ahead func() []engine.Query
+	ahead, s.repositories = s.queue.options.Prepare(creationsOf(calls))
+	return s.queue.database.Begin(ctx, ahead)
 }
 
 // beginNext begins the next transaction. It returns nil if there is none.
@@ -62,7 +66,7 @@ func (s *schedule[R, C]) beginNext() engine.Tx {
 	if len(s.next) == 0 {
 		return nil
 	}
-	tx, err := s.begin(context.Background())
+	tx, err := s.begin(context.Background(), s.next[0])
 	if err != nil {
 		s.fail(err)
 		return nil
@@ -87,7 +91,7 @@ func (s *schedule[R, C]) run(tx engine.Tx) {
 func (s *schedule[R, C]) transact(begun engine.Tx) {
 	defer func() { _ = begun.Rollback() }()
 	tx, calls := &Tx{Tx: begun}, s.next[0]
-	repositories := s.queue.options.Repositories(tx)
+	repositories := s.repositories(tx)
 	for _, step := range steps(calls) {
 		tx.wrote = false
 		s.runStep(repositories, step)
@@ -174,9 +178,12 @@ func (s *schedule[R, C]) runStep(repositories R, step []*call[R, C]) {
 	returned = true
 }
 
+// creationsOf returns the creations of those calls that have one.
 func creationsOf[R, C any](calls []*call[R, C]) (creations []C) {
 	for _, c := range calls {
-		creations = append(creations, c.creation)
+		if c.fn == nil {
+			creations = append(creations, c.creation)
+		}
 	}
 	return creations
 }

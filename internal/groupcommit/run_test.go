@@ -249,6 +249,7 @@ func TestCreationsRunTogether(t *testing.T) {
 			}
 		}
 		testkit.Equal(t, "the creations that ran together", test.together, q.created)
+		testkit.Equal(t, "the creations for which transactions were prepared", test.together, q.prepared)
 		testkit.Equal(t, "the errors", len(test.creations)-len(test.want)+1, failed)
 		testkit.Equal(t, "the runs of the function", 1, runs)
 		q.wantNames(t, test.want...)

@@ -115,6 +115,10 @@ type repositories struct {
 	before, after engine.State // as they were before the transaction, and as they are after it
 }
 
+func (p *process) prepare([]*write) (func() []engine.Query, func(*groupcommit.Tx) *repositories) {
+	return nil, p.newRepositories
+}
+
 func (p *process) newRepositories(t *groupcommit.Tx) *repositories {
 	p.begun = append(p.begun, now())
 	return &repositories{t, t.State(), t.State()}

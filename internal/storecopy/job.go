@@ -137,7 +137,7 @@ func (j copyJob) inTx(ctx context.Context, fn func(*gorm.DB) error) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	tx, err := j.target.Begin(ctx)
+	tx, err := j.target.Begin(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,15 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 func TestOpenRejectsConnectionPool(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
+	pooled := throughProxy(t, dsn, unchanged, func(server io.Reader) io.Reader { return changePID{server} })
+	wantOpenError(t, pooled, repository.Options{}, "name the server itself")
+	testkit.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
+}
+
+// throughProxy returns the DSN of a proxy of the database with dsn. What client and server send is read through fromClient and
+// fromServer.
+func throughProxy(t *testing.T, dsn string, fromClient, fromServer func(io.Reader) io.Reader) string {
+	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
 	check(t, err)
 	network, address := pgconn.NetworkAddress(config.Host, config.Port)
@@ -50,16 +59,16 @@ func TestOpenRejectsConnectionPool(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-			go func() { _, _ = io.Copy(client, changePID{server}); _ = client.Close() }()
+			go func() { _, _ = io.Copy(server, fromClient(client)); _ = server.Close() }()
+			go func() { _, _ = io.Copy(client, fromServer(server)); _ = client.Close() }()
 		}
 	}()
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	check(t, err)
-	pooled := postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
-	wantOpenError(t, pooled, repository.Options{}, "name the server itself")
-	testkit.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
+	return postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
 }
+
+func unchanged(r io.Reader) io.Reader { return r }
 
 // A changePID changes the process id in the message BackendKeyData of a server.
 type changePID struct{ io.Reader }

@@ -80,7 +80,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first").Scan(&pets); err != nil {
 		return nil, err
 	}
-	tx, err := d.begin(ctx) // this user may have no permission to write
+	tx, err := d.begin(ctx, nil) // this user may have no permission to write
 	if errors.Is(err, errNotSynchronous) {
 		return d, nil // the store can still be read, and becomes available with a standby
 	}

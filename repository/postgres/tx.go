@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -32,16 +33,16 @@ type tx struct {
 
 // Begin implements engine.Database. It locks the row of the table store, which each transaction of each process
 // locks first. If the connection was lost, it connects again.
-func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
+func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (engine.Tx, error) {
 	whole, cancel := context.WithTimeout(context.Background(), txTimeout)
 	beginning, begun := whole, func() {}
 	if deadline, limited := ctx.Deadline(); limited {
 		beginning, begun = context.WithDeadline(whole, deadline)
 	}
 	defer begun()
-	t, err := d.begin(beginning)
+	t, err := d.begin(beginning, ahead)
 	if isLost(err) || isOutdated(err) {
-		t, err = d.begin(beginning)
+		t, err = d.begin(beginning, ahead)
 	}
 	if err != nil {
 		cancel()
@@ -51,7 +52,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	return t, nil
 }
 
-func (d *database) begin(ctx context.Context) (*tx, error) {
+func (d *database) begin(ctx context.Context, ahead func() []engine.Query) (*tx, error) {
 	conn, err := d.writer.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -65,9 +66,17 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	if d.requireSynchronous {
 		statements.Queue("SHOW synchronous_standby_names").QueryRow(func(row pgx.Row) error { return row.Scan(&standbys) })
 	}
+	if ahead != nil {
+		for _, q := range ahead() { // each statement reads what is committed when it begins, so these come after the lock
+			statements.Queue(q.Statement, q.Args...).Query(func(rows pgx.Rows) error {
+				_, err := pgx.ForEachRow(rows, q.Fields, q.Row)
+				return err
+			})
+		}
+	}
 	if err := t.run(statements); err != nil {
 		t.discard()
-		return nil, err
+		return nil, cmp.Or(t.state.CheckSchema(), err) // a newer program may have changed a table that a query of ahead reads
 	}
 	if err := t.state.CheckSchema(); err != nil {
 		return nil, errors.Join(err, t.Rollback())

@@ -105,7 +105,7 @@ func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 	check(t, err)
 	defer func() { _ = database.Close() }()
 	for _, queued := range []bool{false, true} {
-		tx, err := database.Begin(t.Context())
+		tx, err := database.Begin(t.Context(), nil)
 		check(t, err)
 		if _, err := tx.ExecContext(t.Context(), "SELECT 1 / 0"); err == nil {
 			t.Fatal("got no error of a division by zero")
@@ -129,19 +129,22 @@ func TestTransactionsRunInEachModeOfPGX(t *testing.T) {
 		for range 2 { // the second transaction uses the statements that the first one has prepared
 			before, _, err := database.Poll(t.Context())
 			check(t, err)
-			tx, err := database.Begin(t.Context())
+			tx, err := database.Begin(t.Context(), nil)
 			check(t, err)
 			check(t, tx.Queue("UPDATE store SET position = position + $1", int64(2)))
 			check(t, tx.Commit())
 			after, others, err := database.Poll(t.Context())
 			testkit.Equal(t, mode+": the position", before.Position+2, after.Position, err)
 			testkit.Equal(t, mode+": whether there may be other commits", false, others)
-			tx, err = database.Begin(t.Context())
+			tx, err = database.Begin(t.Context(), nil)
 			check(t, err)
 			_, err = tx.ExecContext(t.Context(), "DELETE FROM store")
 			testkit.Equal(t, mode+": Rollback", nil, tx.Rollback(), err)
 		}
 		check(t, database.Close())
+		store := open(t, dsn, repository.Options{})
+		wantCreated(t, store, "a", true)
+		wantCreated(t, store, "a", false)
 	}
 }
 
@@ -154,7 +157,7 @@ func TestQueuedStatementThatFailsRollsBack(t *testing.T) {
 	const insert = "INSERT INTO pets (id, name, category_id) VALUES ($1, $2, 1)"
 	for range 2 { // a connection is used again
 		for _, flushed := range []bool{false, true} {
-			tx, err := database.Begin(t.Context())
+			tx, err := database.Begin(t.Context(), nil)
 			check(t, err)
 			check(t, tx.Queue(insert, int64(1), "Rex"))
 			check(t, tx.Queue(insert, int64(2), ""))

@@ -160,7 +160,7 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 }
 
 // Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another process.
-func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
+func (d *database) Begin(ctx context.Context, _ func() []engine.Query) (_ engine.Tx, err error) {
 	d.mu.Lock()
 	defer func() {
 		if err != nil {

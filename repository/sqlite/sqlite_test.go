@@ -176,7 +176,7 @@ func TestPollReportsOthersWhenItsLastLookIsOld(t *testing.T) {
 	database, _ := sqlitetest.NewDatabase(t)
 	_, _, err := database.Poll(t.Context())
 	check(t, err)
-	tx, err := database.Begin(t.Context())
+	tx, err := database.Begin(t.Context(), nil)
 	check(t, err)
 	for _, locked := range []bool{true, false} {
 		sqlite.AgeLook(database, locked)

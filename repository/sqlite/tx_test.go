@@ -26,7 +26,7 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	check(t, err)
 	sqlite.FailCommit(database)
 	time.AfterFunc(300*time.Millisecond, func() { _ = locked.Rollback() })
-	tx, err := database.Begin(t.Context())
+	tx, err := database.Begin(t.Context(), nil)
 	check(t, err)
 	check(t, tx.Rollback())
 }
@@ -38,7 +38,7 @@ func TestFailedCommitIsOverwrittenWithTheUserVersionOfTheFile(t *testing.T) {
 	sqlitetest.Execute("PRAGMA user_version = 42")(t, path)
 	before := sqlitetest.ReadFile(t, path+"-wal")
 	sqlite.FailCommit(database)
-	tx, err := database.Begin(t.Context())
+	tx, err := database.Begin(t.Context(), nil)
 	check(t, err)
 	check(t, tx.Rollback())
 	if bytes.Equal(before, sqlitetest.ReadFile(t, path+"-wal")) {
@@ -68,7 +68,7 @@ func TestEndedTransactionRunsNoStatement(t *testing.T) {
 			return err
 		},
 	} {
-		tx, err := database.Begin(t.Context())
+		tx, err := database.Begin(t.Context(), nil)
 		check(t, err)
 		check(t, end(tx))
 		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('rex', 7)")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -29,12 +30,18 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	t.Run("a creation adds its pets once", func(t *testing.T) {
 		t.Parallel()
 		stores := open(t, 3)
-		times := testkit.Concurrently(t, callers, func(caller int) (bool, error) {
-			created, _, err := stores[caller%len(stores)].CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}}, firstClaim)
-			return created != nil, err
-		})
-		testkit.Equal(t, "how often they were created", 1, times)
-		WantNames(t, stores[0], "Rex", "Tom")
+		var want []string
+		for key := range 16 {
+			claim := firstClaim
+			claim.Value = strconv.Itoa(key)
+			times := testkit.Concurrently(t, callers, func(caller int) (bool, error) {
+				created, _, err := stores[caller%len(stores)].CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}}, claim)
+				return created != nil, err
+			})
+			testkit.Equal(t, "how often they were created", 1, times)
+			want = append(want, "Rex", "Tom")
+		}
+		WantNames(t, stores[0], want...)
 	})
 	for name, test := range doneOnce {
 		t.Run(name, func(t *testing.T) {
