@@ -31,9 +31,6 @@ func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte
 	return i.insertClaims([]port.Claim{claim}, [][]byte{result})
 }
 
-// newestAndOldest has subqueries, because SQLite reads a whole index for two functions of one query.
-const newestAndOldest = "SELECT (SELECT max(claimed_at) FROM idempotency_keys), (SELECT min(claimed_at) FROM idempotency_keys)"
-
 // maxClaimsOfQuery is the maximum number of claims that one query finds. SQLite allows 500 parts of a query.
 const maxClaimsOfQuery = 64
 
@@ -85,13 +82,14 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found
 	}
 	db := t.db.WithContext(ctx)
 	if t.claimClock.stale() {
-		var newest, oldest sql.NullInt64
-		err := scan(db.Raw(newestAndOldest), []any{&newest, &oldest}, func() error { return nil })
-		if err != nil {
+		var newest sql.NullInt64
+		if err := db.Model(&claimModel{}).Select("max(claimed_at)").Find(&newest).Error; err != nil {
 			return nil, err
 		}
 		t.claimClock.advance(newest)
-		t.claimClock.oldest = oldest
+		if err := db.Raw(countExpired, t.claimClock.expired()).Find(&t.claimClock.expiredClaims).Error; err != nil {
+			return nil, err
+		}
 	}
 	var unknown []port.Claim
 	for _, claim := range claims {
@@ -135,9 +133,10 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found
 // sets the clock and stores no claim, the next request that sets the clock sets it back to the time of the
 // newest claim. The time since that claim then does not count.
 type claimClock struct {
-	now    int64 // milliseconds
-	set    time.Time
-	oldest sql.NullInt64 // the time of the oldest claim when the clock was set
+	now int64 // milliseconds
+	set time.Time
+
+	expiredClaims int // how many claims had expired when the clock was set, without those that were deleted since
 }
 
 const (
@@ -189,17 +188,22 @@ func (t *transaction) insertClaims(claims []port.Claim, results [][]byte) error 
 	}))
 }
 
-// deleteExpiredClaims deletes 512 expired claims. That is more than a transaction inserts, so the table shrinks to the claims that
-// have not expired.
-const deleteExpiredClaims = `DELETE FROM idempotency_keys WHERE (caller, value) IN
-	(SELECT caller, value FROM idempotency_keys WHERE claimed_at <= $1 ORDER BY claimed_at LIMIT 512)`
+// expiredPerDelete is more than a transaction inserts, so the table shrinks to the claims that have not expired.
+const expiredPerDelete = 512
 
-// deleteExpired deletes some expired claims, once in each transaction. If there was none when the clock was set, there is
-// none until it is set again.
+const (
+	countExpired        = "SELECT count(*) FROM (SELECT 1 FROM idempotency_keys WHERE claimed_at <= ? LIMIT 100000) AS expired"
+	deleteExpiredClaims = `DELETE FROM idempotency_keys WHERE (caller, value) IN
+		(SELECT caller, value FROM idempotency_keys WHERE claimed_at <= $1 ORDER BY claimed_at LIMIT $2)`
+)
+
+// deleteExpired deletes some expired claims, once in each transaction, until those are deleted that had expired when the
+// clock was set.
 func (t *transaction) deleteExpired() error {
-	if oldest := t.claimClock.oldest; t.deletedExpired || !oldest.Valid || oldest.Int64 > t.claimClock.expired() {
+	if t.deletedExpired || t.claimClock.expiredClaims <= 0 {
 		return nil
 	}
 	t.deletedExpired = true
-	return translate(t.db, t.begun.Queue(deleteExpiredClaims, t.claimClock.expired()))
+	t.claimClock.expiredClaims -= expiredPerDelete
+	return translate(t.db, t.begun.Queue(deleteExpiredClaims, t.claimClock.expired(), expiredPerDelete))
 }
