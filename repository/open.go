@@ -108,7 +108,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if database.PollInterval() == 0 { // each query takes a round trip
 		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()
 	}
-	s.numbers = freshness.New(database, ofRequests.readers.timeout, o.StaleIfUnavailable == 0)
+	s.checker = freshness.New(database, ofRequests.readers.timeout, o.StaleIfUnavailable == 0)
 	if s.keys, err = newKeyCache(keys{ofRequests}, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		Prepare: func(creations []*creation) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
 			found := foundClaims{}
 			return func() []engine.Query { return found.queries(claimsOf(creations)) }, func(tx *groupcommit.Tx) *transaction {
-				inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
+				// With a Context, Session returns a Statement of its own.
+				inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 				inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
 				return newTransaction(database, inTx, tx, clock, found)
 			}
@@ -131,7 +132,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 			if err := t.finish(now); err != nil {
 				return engine.NotCommittedError{Err: err}
 			}
-			return s.numbers.Commit(t.before, t.State, commit)
+			return s.checker.Commit(t.before, t.State, commit)
 		},
 		Observe: o.ObserveCommit,
 	})

@@ -26,7 +26,7 @@ type Store struct {
 	pets           reader[domain.Pet]
 	orders         reader[domain.Order]
 	queue          *groupcommit.Queue[*transaction, *creation]
-	numbers        *freshness.Checker
+	checker        *freshness.Checker
 	keys           *keyCache
 	newer          atomic.Int64 // the engine.NewerSchemaError of any call, 0 if there was none
 }
@@ -68,7 +68,7 @@ func (s *Store) errorOf(err error) error {
 // other processes, such as commands, within 100 ms. If the query fails, Numbers returns the last known numbers and an
 // ErrUnavailable.
 func (s *Store) Numbers(ctx context.Context) (domain.Numbers, error) {
-	latest, err := s.numbers.Now(ctx)
+	latest, err := s.checker.Now(ctx)
 	if err != nil {
 		err = s.report(domain.Unavailable(err))
 	}
@@ -77,7 +77,7 @@ func (s *Store) Numbers(ctx context.Context) (domain.Numbers, error) {
 
 // NumbersAge returns how long ago the last successful check for commits of other processes began. The Numbers may miss the
 // commits since then (see freshness.Checker.Age). Before a check has succeeded, NumbersAge returns the longest Duration.
-func (s *Store) NumbersAge() time.Duration { return s.numbers.Age() }
+func (s *Store) NumbersAge() time.Duration { return s.checker.Age() }
 
 // IsRemote reports whether reads wait for a database server.
 func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
@@ -115,7 +115,7 @@ func (s *Store) CheckSynchronous(ctx context.Context) error {
 // the store, because the statements of this program might fail, or return wrong results; and with
 // Options.StaleIfUnavailable, while the database does not respond.
 func (s *Store) usable() error {
-	err := s.numbers.Failed()
+	err := s.checker.Failed()
 	if newer := s.newer.Load(); newer != 0 {
 		err = engine.NewerSchemaError(newer)
 	}
@@ -162,8 +162,8 @@ func (s *Store) Close() error {
 	if s.queue != nil {
 		s.queue.Close()
 	}
-	if s.numbers != nil {
-		s.numbers.Close()
+	if s.checker != nil {
+		s.checker.Close()
 	}
 	if s.keys != nil {
 		s.keys.lookups.Close()

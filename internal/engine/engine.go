@@ -114,8 +114,8 @@ type Database interface {
 	// An engine on which each query takes a round trip sends the queries of ahead with the begin, unless ahead is nil. They
 	// see what the transaction sees. Begin calls ahead each time it tries to begin. Other engines do not call ahead.
 	Begin(ctx context.Context, ahead func() []Query) (Tx, error)
-	// Poll returns the latest committed numbers. It reports true if commits since the last call may not be in
-	// the numbers, for example because another program made them or the server is another one.
+	// Poll returns the latest committed state. It reports true if commits since the last call may not be in it,
+	// for example because another program made them or the server is another one.
 	Poll(ctx context.Context) (State, bool, error)
 	// PollInterval returns how long a cache may rely on a result of Poll. Poll itself may miss commits that are
 	// not older than a PollInterval. If PollInterval is zero, each query takes a round trip to a server: Poll is

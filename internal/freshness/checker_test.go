@@ -44,8 +44,8 @@ func (*database) ReadContext(ctx context.Context, deadline time.Time) (context.C
 	return context.WithDeadline(ctx, deadline)
 }
 
-// newNumbers returns numbers that are closed when the test ends.
-func newNumbers(t *testing.T, d database) (*freshness.Checker, *database) {
+// newChecker returns a Checker that is closed when the test ends.
+func newChecker(t *testing.T, d database) (*freshness.Checker, *database) {
 	t.Helper()
 	n := freshness.New(&d, time.Second, true)
 	t.Cleanup(n.Close)
@@ -68,7 +68,7 @@ func TestDatabaseIsPolledOnceInAnInterval(t *testing.T) {
 		{0, [4]int{1, 2, 3, 4}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			n, d := newNumbers(t, database{interval: c.interval, found: engine.State{Position: 7, Altered: 5}})
+			n, d := newChecker(t, database{interval: c.interval, found: engine.State{Position: 7, Altered: 5}})
 			var polls [4]int
 			for i, after := range []time.Duration{0, interval - 1, 1, 0} {
 				time.Sleep(after) // of the clock of the test
@@ -83,7 +83,7 @@ func TestDatabaseIsPolledOnceInAnInterval(t *testing.T) {
 func TestAgeCountsFromTheLastPollThatSucceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, d := newNumbers(t, database{found: engine.State{Position: 7}})
+		n, d := newChecker(t, database{found: engine.State{Position: 7}})
 		wantNow(t, "the numbers", n, domain.Numbers{Position: 7})
 		time.Sleep(interval)
 		d.found, d.err = engine.State{Position: 8}, errFailed
@@ -96,7 +96,7 @@ func TestAgeCountsFromTheLastPollThatSucceeded(t *testing.T) {
 
 func TestCommitsOfOthersRaiseTheGeneration(t *testing.T) {
 	t.Parallel()
-	n, _ := newNumbers(t, database{others: true})
+	n, _ := newChecker(t, database{others: true})
 	wantNow(t, "the numbers", n, domain.Numbers{Generation: 1})
 	wantNow(t, "the numbers after a second poll", n, domain.Numbers{Generation: 2})
 }
@@ -142,7 +142,7 @@ func TestCommitIsInTheNumbers(t *testing.T) {
 		{"no change", engine.State{Position: 7, Altered: 5, LastKey: 1}, nil, known, known},
 		{"no change that failed", engine.State{Position: 7, Altered: 5, LastKey: 1}, errFailed, known, known},
 	} {
-		n, d := newNumbers(t, database{interval: time.Hour, found: before})
+		n, d := newChecker(t, database{interval: time.Hour, found: before})
 		wantNow(t, "the numbers before "+c.name, n, known)
 		err := n.Commit(before, c.after, func() error {
 			wantNow(t, "the numbers during "+c.name, n, c.during)
@@ -161,7 +161,7 @@ func TestCommitIsInTheNumbers(t *testing.T) {
 
 func TestCommitThatPanicsRaisesTheGeneration(t *testing.T) {
 	t.Parallel()
-	n, _ := newNumbers(t, database{interval: time.Hour})
+	n, _ := newChecker(t, database{interval: time.Hour})
 	func() {
 		defer func() { _ = recover() }()
 		_ = n.Commit(engine.State{}, engine.State{Position: 1}, func() error { panic(errFailed) })
@@ -173,7 +173,7 @@ func TestCommitThatPanicsRaisesTheGeneration(t *testing.T) {
 func TestNumbersNeverFall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, d := newNumbers(t, database{interval: interval, found: engine.State{Position: 7, Altered: 7}})
+		n, d := newChecker(t, database{interval: interval, found: engine.State{Position: 7, Altered: 7}})
 		testkit.Check(t, n.Commit(engine.State{Position: 7, Altered: 7}, engine.State{Position: 8, Altered: 8}, func() error { return nil }))
 		wantNow(t, "the numbers after an old poll", n, domain.Numbers{Position: 8, Altered: 8})
 		time.Sleep(interval)
@@ -189,7 +189,7 @@ func TestNumbersNeverFall(t *testing.T) {
 // After a failover, a server may have lost commits.
 func TestNumbersOfAServerMayFall(t *testing.T) {
 	t.Parallel()
-	n, d := newNumbers(t, database{found: engine.State{Position: 7, Altered: 5}})
+	n, d := newChecker(t, database{found: engine.State{Position: 7, Altered: 5}})
 	wantNow(t, "the numbers", n, domain.Numbers{Position: 7, Altered: 5})
 	d.found, d.others = engine.State{Position: 6, Altered: 4}, true
 	wantNow(t, "the numbers after a failover", n, domain.Numbers{Position: 6, Altered: 4, Generation: 1})

@@ -77,22 +77,22 @@ func (j copyJob) run(ctx context.Context) ([]Table, error) {
 	return tables, j.finish(ctx)
 }
 
-// finish copies the numbers of the store and removes the mark. If the changes were not copied, the target begins at a
+// finish copies the state of the store and removes the mark. If the changes were not copied, the target begins at a
 // position that nobody has used: its own, or a random one after the source's.
 func (j copyJob) finish(ctx context.Context) error {
-	var numbers, target engine.State
+	var state, target engine.State
 	read := func(db *gorm.DB, to *engine.State) error {
 		return db.Raw("SELECT " + engine.StateColumns + " FROM store").Row().Scan(to.Fields()...)
 	}
-	if err := cmp.Or(read(j.snapshot.WithContext(ctx), &numbers), read(j.written.WithContext(ctx), &target)); err != nil {
+	if err := cmp.Or(read(j.snapshot.WithContext(ctx), &state), read(j.written.WithContext(ctx), &target)); err != nil {
 		return err
 	}
 	if !slices.Contains(j.tables, changesTable) {
-		numbers.Position = max(target.Position, numbers.Position+1+rand.Int64N(1<<40)) //nolint:gosec // nobody gains from guessing it
-		numbers.Altered, numbers.KeptAfter = numbers.Position, numbers.Position
+		state.Position = max(target.Position, state.Position+1+rand.Int64N(1<<40)) //nolint:gosec // nobody gains from guessing it
+		state.Altered, state.KeptAfter = state.Position, state.Position
 	}
 	return j.inTx(ctx, func(db *gorm.DB) error {
-		_, err := db.Statement.ConnPool.ExecContext(ctx, engine.UpdateState, numbers.Values()...)
+		_, err := db.Statement.ConnPool.ExecContext(ctx, engine.UpdateState, state.Values()...)
 		return cmp.Or(err, db.Exec("DELETE FROM unfinished_copy").Error)
 	})
 }

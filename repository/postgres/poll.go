@@ -41,7 +41,7 @@ func (d *database) Poll(ctx context.Context) (engine.State, bool, error) {
 	return latest.state, reconnected, latest.state.CheckSchema()
 }
 
-const pollNumbers = "SELECT position, altered, min_schema_version FROM store"
+const pollState = "SELECT position, altered, min_schema_version FROM store"
 
 func (d *database) poll(ctx context.Context) (latest polled, err error) {
 	conn, err := d.checker.Conn(ctx)
@@ -51,7 +51,7 @@ func (d *database) poll(ctx context.Context) (latest polled, err error) {
 	err = conn.Raw(func(driverConn any) error {
 		pgxConn := pgxConnOf(driverConn)
 		latest.conn = pgxConn.PgConn()
-		row := pgxConn.QueryRow(ctx, pollNumbers) // pgx prepares it once on each connection
+		row := pgxConn.QueryRow(ctx, pollState) // pgx prepares it once on each connection
 		return row.Scan(&latest.state.Position, &latest.state.Altered, &latest.state.MinSchemaVersion)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
