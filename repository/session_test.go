@@ -82,7 +82,7 @@ func TestEachStatementOfATraceHasASpan(t *testing.T) {
 		{"GORM", func(ctx context.Context) error { return calls["pets.Get"](ctx, s) }, []string{"SELECT"}, codes.Unset},
 		{"GORM in a transaction", inTx(reading), []string{"SELECT"}, codes.Unset},
 		{"rows of GORM", func(ctx context.Context) error { return calls["pets.List"](ctx, s) }, []string{"SELECT"}, codes.Unset},
-		{"one row, after the time of the claims", inTx(claiming), []string{"SELECT", "SELECT"}, codes.Unset},
+		{"one claim, after the clock of the claims was set", inTx(claiming), []string{"SELECT", "SELECT", "SELECT"}, codes.Unset},
 		{"a failed statement", failing, []string{"EXPLAIN"}, codes.Error},
 	} {
 		ctx, request := provider.Tracer("test").Start(t.Context(), "request")
