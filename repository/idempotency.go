@@ -51,24 +51,26 @@ var claimStatements = func() (statements []string) {
 // foundClaims are the claims that a transaction has read, by key, nil for a key without a claim.
 type foundClaims map[domain.IdempotencyKey]*claimModel
 
-// queries returns the queries that find the claims with the keys of claims. Once they have run, f has what they found; until
-// then, f says that there is none.
+// queries returns the queries that find the claims with the keys of claims. Once one is done, f has what it found.
 func (f foundClaims) queries(claims []port.Claim) (queries []engine.Query) {
 	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
 		size := bits.Len(uint(len(few) - 1)) // the binary logarithm, rounded up
 		args := make([]any, 0, 2<<size)
 		for _, claim := range few {
-			f[claim.IdempotencyKey] = nil
 			args = append(args, claim.Caller, claim.Value)
 		}
 		for len(args) < cap(args) { // the last key is repeated, so that few statements are prepared
 			args = append(args, args[len(args)-2:]...)
 		}
-		m := &claimModel{}
+		m, found := &claimModel{}, foundClaims{}
 		queries = append(queries, engine.Query{Statement: claimStatements[size], Args: args, Fields: m.fields(), Row: func() error {
-			found := *m
-			f[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &found
+			claim := *m
+			found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &claim
 			return nil
+		}, Done: func() {
+			for _, claim := range few {
+				f[claim.IdempotencyKey] = found[claim.IdempotencyKey]
+			}
 		}})
 	}
 	return queries
@@ -101,6 +103,7 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found
 		if err := scan(db.Raw(q.Statement, q.Args...), q.Fields, q.Row); err != nil {
 			return nil, err
 		}
+		q.Done()
 	}
 	earlier := map[domain.IdempotencyKey]port.Outcome{}
 	for _, claim := range claims {

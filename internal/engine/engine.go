@@ -112,7 +112,8 @@ type Database interface {
 	// waits for other writers, for a limited time and until the deadline of ctx.
 	//
 	// An engine on which each query takes a round trip sends the queries of ahead with the begin, unless ahead is nil. They
-	// see what the transaction sees. Begin calls ahead each time it tries to begin. Other engines do not call ahead.
+	// see what the transaction sees. Begin calls ahead each time it tries to begin. If one of these queries fails, the
+	// transaction begins without them. Other engines do not call ahead.
 	Begin(ctx context.Context, ahead func() []Query) (Tx, error)
 	// Poll returns the latest committed state. It reports true if commits since the last call may not be in it,
 	// for example because another program made them or the server is another one.
@@ -144,12 +145,13 @@ type Database interface {
 }
 
 // A Query is a query for Begin, with the placeholders $1, $2 … in this order. Each row is scanned into Fields before
-// Row is called.
+// Row is called. Done is called once the transaction has begun, or after all rows.
 type Query struct {
 	Statement string
 	Args      []any
 	Fields    []any
 	Row       func() error
+	Done      func()
 }
 
 // A Tx is a transaction on the connection that writes.

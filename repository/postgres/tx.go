@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -44,6 +43,9 @@ func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (engi
 	if isLost(err) || isOutdated(err) {
 		t, err = d.begin(beginning, ahead)
 	}
+	if err != nil && ahead != nil && failureOf(err) == "" { // a query of ahead has failed: the call that needs it gets its error
+		t, err = d.begin(beginning, nil)
+	}
 	if err != nil {
 		cancel()
 		return nil, err
@@ -66,23 +68,28 @@ func (d *database) begin(ctx context.Context, ahead func() []engine.Query) (*tx,
 	if d.requireSynchronous {
 		statements.Queue("SHOW synchronous_standby_names").QueryRow(func(row pgx.Row) error { return row.Scan(&standbys) })
 	}
+	var queries []engine.Query
 	if ahead != nil {
-		for _, q := range ahead() { // each statement reads what is committed when it begins, so these come after the lock
-			statements.Queue(q.Statement, q.Args...).Query(func(rows pgx.Rows) error {
-				_, err := pgx.ForEachRow(rows, q.Fields, q.Row)
-				return err
-			})
-		}
+		queries = ahead()
+	}
+	for _, q := range queries { // each statement reads what is committed when it begins, so these come after the lock
+		statements.Queue(q.Statement, q.Args...).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, q.Fields, q.Row)
+			return err
+		})
 	}
 	if err := t.run(statements); err != nil {
 		t.discard()
-		return nil, cmp.Or(t.state.CheckSchema(), err) // a newer program may have changed a table that a query of ahead reads
+		return nil, err
 	}
 	if err := t.state.CheckSchema(); err != nil {
 		return nil, errors.Join(err, t.Rollback())
 	}
 	if standbys == "" {
 		return nil, errors.Join(errNotSynchronous, t.Rollback())
+	}
+	for _, q := range queries {
+		q.Done()
 	}
 	return t, nil
 }
