@@ -49,7 +49,7 @@ func Explain(o Options) ([]Value, error) {
 
 // isPath reports whether the DSN is the path of a SQLite file, which is no secret: it says which store a command uses.
 func (l *loader) isPath(s *setting, text string) bool {
-	return s.key == "database.dsn" && l.GetString("database.driver") == "sqlite" && !withPassword.MatchString(text)
+	return s.key == "database.dsn" && l.GetString("database.driver") == "sqlite" && !LooksLikeDSN(text) && !withPassword.MatchString(text)
 }
 
 // quote returns a value for a message. It hides the value of a secret setting, and a value that may contain a password.

@@ -125,6 +125,10 @@ func TestPathOfSQLiteFileIsNotHidden(t *testing.T) {
 	if err != nil || !slices.Contains(values, Value{"database.dsn", "/srv/shop.db", "command line"}) {
 		t.Errorf("got %v and %v", values, err)
 	}
+	values, _ = Explain(Options{Overrides: map[string]string{"database.driver": "sqlite", "database.dsn": "host=db user=pets pwd=hunter2"}})
+	if text := fmt.Sprint(values); strings.Contains(text, "hunter2") {
+		t.Errorf("the DSN of another driver is not hidden: %s", text)
+	}
 }
 
 // Unknown settings in a file are tested in TestFileMustBeAConfiguration.

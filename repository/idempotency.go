@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -89,8 +90,11 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found
 			return nil, err
 		}
 		t.claimClock.advance(newest)
-		if err := db.Raw(countExpired, t.claimClock.expired()).Find(&t.claimClock.expiredClaims).Error; err != nil {
+		if err := db.Raw(countExpired, t.claimClock.expired(), maxCounted).Find(&t.claimClock.expiredClaims).Error; err != nil {
 			return nil, err
+		}
+		if t.claimClock.expiredClaims == maxCounted { // or more
+			t.claimClock.expiredClaims = math.MaxInt
 		}
 	}
 	var unknown []port.Claim
@@ -115,6 +119,7 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found
 		if m.ClaimedAt > t.claimClock.expired() {
 			earlier[claim.IdempotencyKey], err = m.outcome()
 		} else {
+			found[claim.IdempotencyKey] = nil
 			err = t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(m) })
 		}
 		if err != nil {
@@ -194,8 +199,11 @@ func (t *transaction) insertClaims(claims []port.Claim, results [][]byte) error 
 // expiredPerDelete is more than a transaction inserts, so the table shrinks to the claims that have not expired.
 const expiredPerDelete = 512
 
+// maxCounted is the maximum number of expired claims that are counted, which takes some milliseconds.
+const maxCounted = 100_000
+
 const (
-	countExpired        = "SELECT count(*) FROM (SELECT 1 FROM idempotency_keys WHERE claimed_at <= ? LIMIT 100000) AS expired"
+	countExpired        = "SELECT count(*) FROM (SELECT 1 FROM idempotency_keys WHERE claimed_at <= ? LIMIT ?) AS expired"
 	deleteExpiredClaims = `DELETE FROM idempotency_keys WHERE (caller, value) IN
 		(SELECT caller, value FROM idempotency_keys WHERE claimed_at <= $1 ORDER BY claimed_at LIMIT $2)`
 )

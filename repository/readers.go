@@ -13,8 +13,9 @@ import (
 	"example.com/petstore/internal/engine"
 )
 
-// readers let reads wait for a connection, until their deadline or the end of their context. Unlike in database/sql, the read that has waited
-// longest gets the next connection. A query that has started is not interrupted when the client disconnects.
+// readers let reads wait for a connection, until their deadline or the end of their context. Unlike in database/sql, the
+// read that has waited longest gets the next connection. A query that has started is not interrupted when the client
+// disconnects.
 type readers struct {
 	database engine.Database
 	timeout  time.Duration       // of each read

@@ -284,7 +284,7 @@ func (g *Group[C]) count() (queued, missing int) {
 	return len(g.queue), g.last - 1 - len(g.queue)
 }
 
-// Peek returns the calls that take would return now. Only run may call it, before it calls take. Meanwhile, calls may still
+// Peek returns the calls that take would return now, and perhaps some that have just ended. Only run may call it, before it calls take. Meanwhile, calls may still
 // be withdrawn, and others may arrive.
 func (g *Group[C]) Peek() []C {
 	g.mu.Lock()
@@ -341,6 +341,6 @@ func (g *Group[C]) handOver(err error) {
 		c.err = err
 		c.turn <- false
 	}
-	g.taken = nil
+	g.leader, g.taken = *new(C), nil
 	g.promote()
 }

@@ -265,6 +265,27 @@ func TestQueuedCallTakesAtMostTheTimeout(t *testing.T) {
 	}
 }
 
+// The context of a queued call may end before its goroutine notices.
+func TestRunTakesNoCallThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		start := make(chan struct{})
+		g := &group{}
+		g.Group = batch.New(batch.Options{}, func(_ context.Context, _ time.Time, take func() []int) error {
+			<-start
+			cancel()
+			g.record(take())
+			return nil
+		})
+		leader, ended := g.do(t.Context(), 0), g.do(ctx, 1)
+		start <- struct{}{}
+		testkit.Check(t, <-leader)
+		testkit.WantError(t, "the error of the call that has ended", <-ended, context.Canceled)
+		g.wantRuns(t, [][]int{{0}})
+	})
+}
+
 // With Leave, calls of a run return at their deadlines, too.
 func TestCallOfARunTakesAtMostTheTimeout(t *testing.T) {
 	t.Parallel()
@@ -277,15 +298,19 @@ func TestCallOfARunTakesAtMostTheTimeout(t *testing.T) {
 			return nil
 		})
 		first, early := g.do(t.Context(), 0), g.do(t.Context(), 1)
-		time.Sleep(300 * time.Millisecond)
-		newest := g.do(t.Context(), 2)
-		release <- struct{}{} // 2 leads, with 1
+		time.Sleep(200 * time.Millisecond)
+		second := g.do(t.Context(), 2)
+		time.Sleep(100 * time.Millisecond)
+		newest := g.do(t.Context(), 3)
+		release <- struct{}{} // 3 leads, with 1 and 2
 		testkit.Check(t, <-first)
 		testkit.WantError(t, "the error of a call of the run", <-early, context.DeadlineExceeded)
 		testkit.Equal(t, "when it returned", time.Second, time.Since(start))
+		testkit.WantError(t, "the error of the next one", <-second, context.DeadlineExceeded)
+		testkit.Equal(t, "when it returned", 1200*time.Millisecond, time.Since(start))
 		release <- struct{}{}
 		testkit.Check(t, <-newest)
-		g.wantRuns(t, [][]int{{0}, {2, 1}})
+		g.wantRuns(t, [][]int{{0}, {3, 1, 2}})
 	})
 }
 

@@ -176,8 +176,25 @@ func TestCreationWithAKeyInANewerStoreIsUnavailable(t *testing.T) {
 	store, dsn := openNew(t)
 	wantCreated(t, store, "a", true)
 	execute(t, dsn, "ALTER TABLE idempotency_keys RENAME value TO key; UPDATE store SET min_schema_version = 101")
-	_, err := create(t.Context(), store, "a")
-	testkit.WantError(t, "the error", err, domain.ErrUnavailable, engine.NewerSchemaError(101))
+	for range 2 { // the second time the statement is not prepared
+		_, err := create(t.Context(), store, "a")
+		testkit.WantError(t, "the error", err, domain.ErrUnavailable, engine.NewerSchemaError(101))
+	}
+}
+
+// PostgreSQL stores no NUL.
+func TestCreationWhoseKeyCannotBeLookedUpFailsAlone(t *testing.T) {
+	t.Parallel()
+	store, _ := openNew(t)
+	release := blockStore(t, store)
+	good, bad, none := queue(t.Context(), t, store, "good"), queue(t.Context(), t, store, "bad\x00"), queue(t.Context(), t, store, "")
+	release()
+	for name, created := range map[string]<-chan creation{"with a key": good, "without one": none} {
+		testkit.Equal(t, "the creation "+name, creation{Created: true}, <-created)
+	}
+	if got := <-bad; got.Err == nil || errors.Is(got.Err, domain.ErrUnavailable) {
+		t.Errorf("the creation with NUL: got %v, want the error of the statement", got)
+	}
 }
 
 // PostgreSQL has no statistics about a table that has grown since they were made. A plan that reads the whole table is then

@@ -201,7 +201,7 @@ func (r *importRun) run(ctx context.Context) (err error) {
 			return fmt.Errorf("%w: %s, but %s was not written; %s to write it", err, complete, r.rejects, r.rerun(!r.dryRun))
 		}
 		done += fmt.Sprintf("; wrote %s to %s", counted(r.checked.rejected, "rejected row"), r.rejects)
-		if r.kind == "pets" && !r.update && !r.dryRun {
+		if r.kind == "pets" && !r.update && !r.dryRun && r.checked.unknown > 0 {
 			done += ": correct that file and import it; the whole file, once changed, would be added again"
 		}
 	}
