@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/batch"
 	"example.com/petstore/internal/engine"
 )
 
@@ -68,13 +69,7 @@ func (r *readers) share(do func() error) error {
 }
 
 // deadline returns the deadline of a call that begins now.
-func (r *readers) deadline(ctx context.Context) time.Time {
-	deadline := time.Now().Add(r.timeout) //nolint:forbidigo // a deadline
-	if earlier, limited := ctx.Deadline(); limited && earlier.Before(deadline) {
-		return earlier
-	}
-	return deadline
-}
+func (r *readers) deadline(ctx context.Context) time.Time { return batch.Deadline(ctx, r.timeout) }
 
 // run calls fn with GORM on a connection that reads, until a deadline.
 func (r *readers) run(ctx context.Context, deadline time.Time, db *gorm.DB, fn func(*gorm.DB) error) error {

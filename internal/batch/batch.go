@@ -104,11 +104,7 @@ func (g *Group[C]) Do(ctx context.Context, value C) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(g.options.Timeout) //nolint:forbidigo // a deadline
-	if earlier, limited := ctx.Deadline(); limited && earlier.Before(deadline) {
-		deadline = earlier
-	}
-	c := &call[C]{ctx: ctx, deadline: deadline, value: value, turn: make(chan bool, 1)}
+	c := &call[C]{ctx: ctx, deadline: Deadline(ctx, g.options.Timeout), value: value, turn: make(chan bool, 1)}
 	if err := g.enter(c); err != nil {
 		return err
 	}
@@ -118,6 +114,15 @@ func (g *Group[C]) Do(ctx context.Context, value C) error {
 		return g.lead(c)
 	}
 	return err
+}
+
+// Deadline returns the deadline of ctx, or the end of a timeout that begins now if that is earlier.
+func Deadline(ctx context.Context, timeout time.Duration) time.Time {
+	deadline := time.Now().Add(timeout) //nolint:forbidigo // a deadline
+	if earlier, limited := ctx.Deadline(); limited && earlier.Before(deadline) {
+		return earlier
+	}
+	return deadline
 }
 
 // Waiting returns the number of calls that are queued or run.
@@ -284,8 +289,8 @@ func (g *Group[C]) count() (queued, missing int) {
 	return len(g.queue), g.last - 1 - len(g.queue)
 }
 
-// Peek returns the calls that take would return now, and perhaps some that have just ended. Only run may call it, before it calls take. Meanwhile, calls may still
-// be withdrawn, and others may arrive.
+// Peek returns the calls that take would return now, and perhaps some that have just ended. Only run may call it,
+// before it calls take. Meanwhile, calls may still be withdrawn, and others may arrive.
 func (g *Group[C]) Peek() []C {
 	g.mu.Lock()
 	defer g.mu.Unlock()

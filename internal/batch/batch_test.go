@@ -44,6 +44,16 @@ func newGroup(o batch.Options) *group {
 	return g
 }
 
+// newLongGroup returns a group whose runs last until they are released, whatever their deadline.
+func newLongGroup(o batch.Options) *group {
+	g := &group{release: make(chan error)}
+	g.Group = batch.New(o, func(_ context.Context, _ time.Time, take func() []int) error {
+		g.record(take())
+		return <-g.release
+	})
+	return g
+}
+
 func (g *group) record(calls []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -239,13 +249,7 @@ func TestQueuedCallTakesAtMostTheTimeout(t *testing.T) {
 	t.Parallel()
 	for _, leave := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			release, start := make(chan struct{}), time.Now()
-			g := &group{}
-			g.Group = batch.New(batch.Options{Leave: leave, Timeout: time.Second}, func(_ context.Context, _ time.Time, take func() []int) error {
-				g.record(take())
-				<-release
-				return nil
-			})
+			g, start := newLongGroup(batch.Options{Leave: leave, Timeout: time.Second}), time.Now()
 			leader := g.do(t.Context(), 0)
 			var checks sync.WaitGroup
 			for _, arrives := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, 1600 * time.Millisecond} {
@@ -257,7 +261,7 @@ func TestQueuedCallTakesAtMostTheTimeout(t *testing.T) {
 				})
 			}
 			time.Sleep(1100 * time.Millisecond)
-			close(release)
+			g.end(nil)
 			testkit.Check(t, <-leader)
 			checks.Wait()
 			g.wantRuns(t, [][]int{{0}})
@@ -290,25 +294,19 @@ func TestRunTakesNoCallThatHasEnded(t *testing.T) {
 func TestCallOfARunTakesAtMostTheTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		release, start := make(chan struct{}), time.Now()
-		g := &group{}
-		g.Group = batch.New(batch.Options{Leave: true, Timeout: time.Second}, func(_ context.Context, _ time.Time, take func() []int) error {
-			g.record(take())
-			<-release
-			return nil
-		})
+		g, start := newLongGroup(batch.Options{Leave: true, Timeout: time.Second}), time.Now()
 		first, early := g.do(t.Context(), 0), g.do(t.Context(), 1)
 		time.Sleep(200 * time.Millisecond)
 		second := g.do(t.Context(), 2)
 		time.Sleep(100 * time.Millisecond)
 		newest := g.do(t.Context(), 3)
-		release <- struct{}{} // 3 leads, with 1 and 2
+		g.end(nil) // 3 leads, with 1 and 2
 		testkit.Check(t, <-first)
 		testkit.WantError(t, "the error of a call of the run", <-early, context.DeadlineExceeded)
 		testkit.Equal(t, "when it returned", time.Second, time.Since(start))
 		testkit.WantError(t, "the error of the next one", <-second, context.DeadlineExceeded)
 		testkit.Equal(t, "when it returned", 1200*time.Millisecond, time.Since(start))
-		release <- struct{}{}
+		g.end(nil)
 		testkit.Check(t, <-newest)
 		g.wantRuns(t, [][]int{{0}, {3, 1, 2}})
 	})
