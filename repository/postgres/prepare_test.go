@@ -54,7 +54,7 @@ func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) 
 	t.Helper()
 	_, err := repository.Open(t.Context(), postgres.New(dsn), o)
 	testkit.WantMessage(t, "Open", err, text)
-	if err != nil && (strings.Contains(err.Error(), "\t") || strings.Contains(err.Error(), "sec")) {
+	if err != nil && (strings.Contains(err.Error(), "\t") || strings.Contains(err.Error(), "secret")) {
 		t.Errorf("got the error %v, want none with a tab or the password", err)
 	}
 }
