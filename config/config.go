@@ -30,11 +30,11 @@ type Config struct {
 		StaleIfUnavailable time.Duration `mapstructure:"stale_if_unavailable" default:"0s" validate:"min=0s,max=24h" remedy:"must be from 0s to 24h"`
 	} `mapstructure:"cache"`
 	Changes struct { // the feed of changes
-		Retention     time.Duration `mapstructure:"retention" default:"168h" validate:"min=1h" remedy:"must be at least 1h"`
+		Retention     time.Duration `mapstructure:"retention" default:"168h" validate:"min=1h"`
 		StreamsPerKey int           `mapstructure:"streams_per_key" default:"10" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	} `mapstructure:"changes"`
 	RateLimit struct { // the limit of requests per API key
-		Requests int           `mapstructure:"requests" default:"0" validate:"min=0,max=1000000" remedy:"must be from 0, which is no limit, to 1000000"`
+		Requests int           `mapstructure:"requests" default:"0" validate:"min=0,max=1000000" remedy:"must be from 0 (no limit) to 1000000"`
 		Window   time.Duration `mapstructure:"window" default:"1m" validate:"min=1s,max=24h,seconds" remedy:"must be whole seconds, from 1s to 24h"`
 	} `mapstructure:"rate_limit"`
 	CORS struct {
@@ -73,7 +73,7 @@ type Server struct {
 
 // Admin has the settings of the listener for metrics, profiles and the log level.
 type Admin struct {
-	Address string `mapstructure:"address" default:"127.0.0.1:8081" validate:"omitempty,address" remedy:"must be empty or an address as of server.address"`
+	Address string `mapstructure:"address" default:"127.0.0.1:8081" validate:"omitempty,address" remedy:"must be empty or like server.address"`
 }
 
 // Database has the settings of the database.

@@ -29,7 +29,7 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 			},
 		},
 		{
-			"admin.address", "must be empty or an address as of server.address",
+			"admin.address", "must be empty or like server.address",
 			[]string{"", "unix:/run/admin.sock"},
 			[]string{"9090", ":65536", " "},
 		},
@@ -69,7 +69,7 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		{"cache.stale_if_unavailable", "must be from 0s to 24h", []string{"0s", "24h"}, []string{"-1ns", "24h1ns"}},
 		{"changes.retention", "must be at least 1h", []string{"1h", "7d", "8760h"}, []string{"0s", "59m", "-1h"}},
 		{"changes.streams_per_key", "must be from 1 to 1000", []string{"1", "1000"}, []string{"0", "-1", "1001"}},
-		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"0", "1000000"}, []string{"-1", "1000001"}},
+		{"rate_limit.requests", "must be from 0 (no limit) to 1000000", []string{"0", "1000000"}, []string{"-1", "1000001"}},
 		{
 			"rate_limit.window", "must be whole seconds, from 1s to 24h",
 			[]string{"1s", "24h", "1d"},
