@@ -12,37 +12,33 @@ import (
 	"unicode/utf8"
 )
 
-// maxDelimiters is the approximate maximum number of delimiters in a line. It limits the memory of encoding/csv,
-// which for a short field needs more bytes than the field has.
-const maxDelimiters = 100_000
-
 // delimiters has the characters that may separate columns.
 const delimiters = ",;\t"
 
 var (
 	errCSVRowTooLong  = fmt.Errorf("%w, or close a quote that is open in it", errRowTooLong)
-	errTooMany        = fmt.Errorf("the line has more than %d delimiters: remove them", maxDelimiters)
 	errQuoteNotClosed = errors.New("a quote that is opened in this row is not closed: close it; " +
 		`if it belongs to the value, quote the field, and write "" for the quote`)
 )
 
 // A csvReader reads CSV.
 type csvReader struct {
-	options Options
-	text    rowText
-	csv     *csv.Reader    // reads text
-	lines   int            // the number of lines that have been read
-	skipped bool           // whether a line above the header has a text
-	header  string         // the text of the header
-	columns map[string]int // the index of each column, nil until the header has been read
-	used    int            // the number of columns up to the last one in columns
-	width   int            // the number of all columns
+	options   Options
+	delimiter byte
+	text      rowText
+	csv       *csv.Reader    // reads text
+	lines     int            // the number of lines that have been read
+	skipped   bool           // whether a line above the header has a text
+	header    string         // the text of the header
+	columns   map[string]int // the index of each column, nil until the header has been read
+	used      int            // the number of columns up to the last one in columns
+	width     int            // the number of all columns
 }
 
 func newCSVReader(in *bufio.Reader, o Options) *csvReader {
 	start, _ := in.Peek(bufferSize) // an error is returned by read
 	above, delimiter := o.findHeader(start)
-	r := &csvReader{options: o, text: rowText{in: in, delimiter: delimiter}, lines: above, skipped: skipLines(in, above)}
+	r := &csvReader{options: o, delimiter: delimiter, text: rowText{in: in}, lines: above, skipped: skipLines(in, above)}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
 	r.csv.Comma = rune(delimiter)
 	r.csv.FieldsPerRecord = -1 // read checks the number of fields
@@ -147,11 +143,10 @@ func countLines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 
 // A rowText is the io.Reader of a csv.Reader. It keeps the text of the current row, and limits its size.
 type rowText struct {
-	in        io.Reader
-	delimiter byte
-	kept      []byte
-	taken     int   // how many bytes of kept have been taken
-	err       error // an error other than io.EOF, or nil
+	in    io.Reader
+	kept  []byte
+	taken int   // how many bytes of kept have been taken
+	err   error // an error other than io.EOF, or nil
 }
 
 // take returns the next n bytes of the text. They are valid until the next call of Read.
@@ -163,13 +158,8 @@ func (t *rowText) take(n int) []byte {
 // Read implements io.Reader.
 func (t *rowText) Read(p []byte) (int, error) {
 	t.kept, t.taken = t.kept[:copy(t.kept, t.kept[t.taken:])], 0
-	line := t.kept[bytes.LastIndexByte(t.kept, '\n')+1:]
-	switch {
-	case t.err != nil:
-	case len(t.kept) > MaxRow+len("\r\n"):
+	if t.err == nil && len(t.kept) > MaxRow+len("\r\n") {
 		t.err = errCSVRowTooLong
-	case bytes.Count(line, []byte{t.delimiter}) > maxDelimiters:
-		t.err = errTooMany
 	}
 	if t.err != nil {
 		return 0, t.err

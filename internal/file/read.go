@@ -43,7 +43,7 @@ func FormatOf(path string) Format {
 
 const (
 	// MaxRow is the maximum size of a row in bytes. It limits the memory of a Reader.
-	MaxRow = 4 << 20
+	MaxRow = 512 << 10
 	// bufferSize is how many bytes are read or written at once.
 	bufferSize = 64 << 10
 	// ByteOrderMark is U+FEFF. Some programs write it at the beginning of a text in UTF-8. Without it, Excel reads
@@ -76,13 +76,11 @@ func (o Options) report(text string) {
 	}
 }
 
-// A Reader reads the animals, or the categories, of a file. It skips a byte order mark and empty lines. Lines may end with a carriage return
-// alone.
+// A Reader reads the animals, or the categories, of a file. It skips a byte order mark and empty lines.
 //
 // In CSV the header is the first line with the columns name and categoryId, in any letter case and with blanks around.
 // A Reader skips up to 20 lines above the header, ignores other columns, and skips rows of empty fields and empty fields at
-// the end of rows, which spreadsheets write. A comma, semicolon or tab in the header is the delimiter. A Reader uses less
-// than 100 MiB of memory.
+// the end of rows, which spreadsheets write. A comma, semicolon or tab in the header is the delimiter.
 type Reader struct {
 	rows interface {
 		read() (Row, error)
@@ -110,7 +108,7 @@ func NewReader(in io.Reader, format Format, o Options) *Reader {
 		}
 	}
 	if bytes.Contains(start, []byte("\r")) && !bytes.Contains(start, []byte("\n")) {
-		text = bufio.NewReaderSize(carriageReturns{text}, bufferSize)
+		return &Reader{rows: unreadable{errors.New("the file has carriage returns as line ends: save it as CSV UTF-8, not for Macintosh")}}
 	}
 	switch err := checkEncoding(start); {
 	case format == NDJSON:
@@ -128,8 +126,8 @@ func NewReader(in io.Reader, format Format, o Options) *Reader {
 
 // Read returns the next row, or io.EOF at the end of the file. A row that violates a rule is not an error, see Row.Rule.
 // Any other error means that the rest of the file cannot be read: the file has another format or encoding, an invalid
-// header, a row larger than MaxRow, a line with too many delimiters or a quote that is not closed, or the read failed. The
-// error names the line if it is known.
+// header, a row larger than MaxRow or a quote that is not closed, or the read failed. The error names the line if it is
+// known.
 func (r *Reader) Read() (Row, error) {
 	row, err := r.rows.read()
 	if err == nil && r.requireID && row.Rule == "" && row.Pet.ID == 0 {
@@ -151,20 +149,6 @@ var otherFormats = map[string]string{
 type unreadable struct{ err error }
 
 func (u unreadable) read() (Row, error) { return Row{}, u.err }
-
-// carriageReturns replaces carriage returns by newlines: old programs of the Macintosh end lines with a carriage return.
-type carriageReturns struct{ in io.Reader }
-
-// Read implements io.Reader.
-func (c carriageReturns) Read(p []byte) (int, error) {
-	n, err := c.in.Read(p)
-	for i := range p[:n] {
-		if p[i] == '\r' {
-			p[i] = '\n'
-		}
-	}
-	return n, err
-}
 
 // scan returns the indices of the first character beyond ASCII that is UTF-8, and of the first byte that is not, in the
 // start of a file. An index is -1 if there is none.
@@ -201,7 +185,7 @@ func checkEncoding(start []byte) error {
 		"add --encoding windows-1252, or save the file as CSV UTF-8", bytes.Trim(example, blank+`"`))
 }
 
-var errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
+var errRowTooLong = errors.New("the row is larger than 512 KiB: shorten it")
 
 const notUTF8 = "the text is not UTF-8: convert it, or add --encoding windows-1252 if the whole file is Windows-1252"
 

@@ -41,7 +41,7 @@ func (r *Rejects) Write(row Row) error {
 }
 
 func (r *csvReader) appendRejected(to []byte, rule string, row []byte) []byte {
-	to = append(appendField(to, rule), r.text.delimiter)
+	to = append(appendField(to, rule), r.delimiter)
 	return append(append(to, row...), "\r\n"...)
 }
 
