@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Value is the value of a setting as text, and its source.
+// A Value is the value of a setting as text, and its source. Scripts depend on its JSON names.
 type Value struct {
-	Key    string // the setting, such as server.address
-	Text   string // the value as written in the environment: the elements of a list are separated by commas
-	Source string // the path of the file, the name of an environment variable, "command line" or "default"
+	Key    string `json:"setting"` // such as server.address
+	Text   string `json:"value"`   // as written in the environment: the elements of a list are separated by commas
+	Source string `json:"source"`  // the path of the file, the name of an environment variable, "command line" or "default"
 }
 
 // An InvalidError has all problems of a configuration. Each problem is one line: the setting, its value, the source

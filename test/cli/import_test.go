@@ -120,8 +120,9 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "petstore: interrupted: this run stored nothing\n" {
-		t.Errorf("got code %d, stderr %q; want 1 and that nothing was stored", code, stderr.String())
+	const want = "petstore: interrupted while reading the input: terminated signal received\n"
+	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != want {
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr.String(), want)
 	}
 }
 

@@ -11,13 +11,6 @@ import (
 	"example.com/petstore/config"
 )
 
-// A settingEntry is a setting in the output of petstore config. Scripts depend on its JSON names.
-type settingEntry struct {
-	Key    string `json:"setting"`
-	Text   string `json:"value"`
-	Source string `json:"source"`
-}
-
 func newConfig(in *invocation) *cobra.Command {
 	var output outputFlag
 	cmd := &cobra.Command{
@@ -41,10 +34,7 @@ All are texts; the value is written as in the environment. The first object is c
 				file = "(hidden)"
 			}
 			values, err := config.Explain(options)
-			list := []settingEntry{{"config", file, source}}
-			for _, value := range values {
-				list = append(list, settingEntry(value))
-			}
+			list := append([]config.Value{{Key: "config", Text: file, Source: source}}, values...)
 			return errors.Join(err, output.write(in.Stdout, list, func(table io.Writer) {
 				fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")
 				for _, s := range list {

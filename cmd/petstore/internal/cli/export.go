@@ -15,7 +15,6 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/file"
-	"example.com/petstore/internal/port"
 	"example.com/petstore/repository"
 )
 
@@ -31,6 +30,9 @@ type exportRun struct {
 	bom       bool
 	delimiter string
 }
+
+// nouns has the noun for one record of each type, for messages.
+var nouns = map[string]string{"pets": "animal", "orders": "order", "categories": "category", "changes": "change"}
 
 // delimiters has the delimiter for each value of --delimiter.
 var delimiters = map[string]rune{"": ',', ",": ',', ";": ';', "tab": '\t'}
@@ -148,15 +150,14 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 		defer created.discard()
 		out, outcome, publish = created, r.path+" was not written", created.publish
 	}
-	noun := map[string]string{"pets": "animal", "orders": "order", "categories": "category", "changes": "change"}[r.kind]
-	written, err := r.write(ctx, store, out, plural(noun))
+	written, err := r.write(ctx, store, out)
 	if err == nil {
 		err = publish()
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, outcome)
 	}
-	result := fmt.Sprintf("exported %s in %s", counted(int64(written), noun), time.Since(start).Round(time.Millisecond))
+	result := fmt.Sprintf("exported %s in %s", counted(int64(written), nouns[r.kind]), time.Since(start).Round(time.Millisecond))
 	if r.path == stdio {
 		fmt.Fprintln(r.in.Stderr, result)
 		return nil
@@ -164,76 +165,56 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 	return r.in.printResult("%s", result)
 }
 
-// write writes the records and returns their number. units is the noun for the records in messages.
-func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer, units string) (int, error) {
+// write writes the records and returns their number.
+func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer) (int, error) {
 	if r.bom {
 		if _, err := io.WriteString(out, file.ByteOrderMark); err != nil {
 			return 0, err
 		}
 	}
+	delimiter := delimiters[r.delimiter]
 	switch r.kind {
 	case "orders":
-		writer := file.NewOrderWriter(out, r.format, delimiters[r.delimiter])
-		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), writer, r.in.Stderr, units)
+		orders, status := store.Orders(), domain.OrderStatus(r.status)
+		return writeAll(ctx, r, file.NewOrderWriter(out, r.format, delimiter),
+			func(ctx context.Context) (int64, error) { return orders.Count(ctx, status) },
+			func(ctx context.Context, write func(domain.Order) error) error {
+				return orders.Each(ctx, status, write)
+			})
 	case "categories":
-		writer := file.NewCategoryWriter(out, r.format, delimiters[r.delimiter])
-		return writeAll(ctx, withoutStatus[domain.Category]{store.Categories()}, "", writer, r.in.Stderr, units)
+		categories := store.Categories()
+		return writeAll(ctx, r, file.NewCategoryWriter(out, r.format, delimiter), categories.Count, categories.Each)
 	case "changes":
-		return writeAll(ctx, withoutStatus[domain.RecordedChange]{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
+		changes := store.Changes()
+		return writeAll(ctx, r, file.NewChangeWriter(out), changes.Count, changes.Each)
 	}
-	pets := selectedPets{store.Pets(), r.query}
-	return writeAll(ctx, pets, domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
+	pets, status := store.Pets(), domain.PetStatus(r.status)
+	return writeAll(ctx, r, file.NewPetWriter(out, r.format, delimiter),
+		func(ctx context.Context) (int64, error) { return pets.Count(ctx, status) },
+		func(ctx context.Context, write func(domain.Pet) error) error {
+			return pets.Each(ctx, status, func(pet domain.Pet) error {
+				if !r.query.Selects(pet) {
+					return nil
+				}
+				return write(pet)
+			})
+		})
 }
 
-// A recordReader counts and reads the records with a given status. An empty status selects all records.
-type recordReader[T, S any] interface {
-	Count(ctx context.Context, status S) (int64, error)
-	Each(ctx context.Context, status S, fn func(T) error) error
-}
-
-// withoutStatus is a recordReader of records that have no status.
-type withoutStatus[T any] struct {
-	records interface {
-		Count(ctx context.Context) (int64, error)
-		Each(ctx context.Context, fn func(T) error) error
-	}
-}
-
-func (r withoutStatus[T]) Count(ctx context.Context, _ string) (int64, error) {
-	return r.records.Count(ctx)
-}
-
-func (r withoutStatus[T]) Each(ctx context.Context, _ string, fn func(T) error) error {
-	return r.records.Each(ctx, fn)
-}
-
-// A selectedPets reads the animals that a query selects. Count counts those that are read.
-type selectedPets struct {
-	port.PetReader
-	query domain.PetQuery
-}
-
-func (p selectedPets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
-	return p.PetReader.Each(ctx, status, func(pet domain.Pet) error {
-		if !p.query.Selects(pet) {
-			return nil
-		}
-		return fn(pet)
-	})
-}
-
-// writeAll writes the records with a status, reports the progress on stderr, and returns the number of records.
-func writeAll[T, S any](
-	ctx context.Context, from recordReader[T, S], status S, out *file.Writer[T], stderr io.Writer, units string,
+// writeAll writes the records that each reads, reports the progress on standard error, and returns the number of records.
+// count returns how many there are approximately.
+func writeAll[T any](
+	ctx context.Context, r *exportRun, out *file.Writer[T],
+	count func(context.Context) (int64, error), each func(context.Context, func(T) error) error,
 ) (written int, err error) {
-	total, err := from.Count(ctx, status)
+	total, err := count(ctx)
 	if err != nil {
 		return 0, err
 	}
-	progress := newProgress(stderr, units, int(total))
+	progress := newProgress(r.in.Stderr, plural(nouns[r.kind]), int(total))
 	defer progress.stop()
 	const step = 1000 // records between two reports
-	err = from.Each(ctx, status, func(record T) error {
+	err = each(ctx, func(record T) error {
 		if written++; written%step == 0 {
 			progress.add(step)
 		}

@@ -94,7 +94,8 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
-			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
+			run.input, err = interruptible(ctx, "reading the input", func() (*os.File, error) { return openInput(run.path, cmd.InOrStdin()) })
+			if err != nil {
 				return err
 			}
 			defer run.input.Close()
@@ -179,10 +180,7 @@ func (r *importRun) run(ctx context.Context) (err error) {
 	if err := r.check(ctx, rejects); err != nil || ctx.Err() != nil {
 		return interruptedOr(ctx, err, storedNothing)
 	}
-	done := fmt.Sprintf("checked %s, and stored nothing", counted(r.checked.pets(), "animal"))
-	if r.kind == "categories" {
-		done = fmt.Sprintf("checked %s, and stored nothing", counted(int64(len(r.checked.categories)), "category"))
-	}
+	done := fmt.Sprintf("checked %s, and stored nothing", counted(r.checked.valid(), nouns[r.kind]))
 	if !r.dryRun || r.update {
 		err = r.in.withStore(ctx, mustExist, func(store *repository.Store) (err error) {
 			done, err = r.store(ctx, store)
@@ -275,7 +273,7 @@ func (r *importRun) wouldReplace() string {
 	if r.add {
 		added = fmt.Sprintf(" and %d are new", r.checked.unknown)
 	}
-	return fmt.Sprintf("checked %s, of which %d would be replaced%s, and stored nothing", counted(r.checked.pets(), "animal"), r.differing, added)
+	return fmt.Sprintf("checked %s, of which %d would be replaced%s, and stored nothing", counted(r.checked.valid(), "animal"), r.differing, added)
 }
 
 // replace replaces the stored animals by the animals of the file.

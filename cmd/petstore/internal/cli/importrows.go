@@ -22,17 +22,8 @@ import (
 const maxListed = 20
 
 // openInput opens the file to import. The file is read more than once, so standard input, or a path that is not a regular
-// file, is first copied to a temporary file, which has no name. openInput returns an error when ctx ends, even while it
-// waits for data.
-func openInput(ctx context.Context, path string, stdin io.Reader) (*os.File, error) {
-	input, err := await(ctx, func() (*os.File, error) { return openOrCopy(path, stdin) })
-	if err != nil && ctx.Err() != nil {
-		err = errors.New("interrupted: " + storedNothing)
-	}
-	return input, err
-}
-
-func openOrCopy(path string, stdin io.Reader) (*os.File, error) {
+// file, is first copied to a temporary file, which has no name.
+func openInput(path string, stdin io.Reader) (*os.File, error) {
 	if path == stdio {
 		return copyToTemp(stdin)
 	}
@@ -86,7 +77,8 @@ type checkedFile struct {
 	categories []domain.Category // with --type categories
 }
 
-func (c checkedFile) pets() int64 { return c.known + c.unknown }
+// valid returns the number of rows that violate no rule.
+func (c checkedFile) valid() int64 { return c.known + c.unknown + int64(len(c.categories)) }
 
 // isNew reports whether an animal of the file is to be added.
 func (r *importRun) isNew(pet domain.Pet) bool { return !r.update || pet.ID == 0 }
@@ -120,7 +112,7 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 	}
 	last := []byte("\n")
 	_, _ = r.input.ReadAt(last, int64(progress.done)-1) // does not change last if the file is empty
-	if last[0] != '\n' && last[0] != '\r' {
+	if last[0] != '\n' {
 		r.in.report("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
 	return nil

@@ -114,7 +114,7 @@ func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 func TestCheckWarnsOfMissingLineEnd(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"": false, "\n": false, "{}\n": false, "{}\r\n": false, "{}\r": false,
+		"": false, "\n": false, "{}\n": false, "{}\r\n": false,
 		"{}": true, "{}\n{}": true, "{}\n ": true,
 	} {
 		text = strings.ReplaceAll(text, "{}", `{"name":"Rex","categoryId":7}`)

@@ -30,38 +30,28 @@ func storeName(d config.Database, e engine.Engine) string {
 	return e.String()
 }
 
-// interruptible calls open and returns its result. When ctx ends, it returns an error at once, even if open does not:
-// SQLite ignores ctx while it waits for a lock of another process.
-func interruptible[T any](ctx context.Context, open func() (T, error)) (T, error) {
-	opened, err := await(ctx, open)
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
+// interruptible calls fn and returns its result. When ctx ends, it returns an error at once, even if fn does not: SQLite
+// ignores ctx while it waits for a lock of another process. doing says what fn does, for the error.
+func interruptible[T any](ctx context.Context, doing string, fn func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
 	}
-	return opened, err
-}
-
-// await calls fn and returns its result. When ctx ends, it returns at once, although fn may ignore ctx and still run.
-func await[T any](ctx context.Context, fn func() (T, error)) (none T, _ error) {
-	var result T
-	var err error
-	done := make(chan struct{})
+	done := make(chan result, 1)
 	go func() {
-		result, err = fn()
-		close(done)
+		value, err := fn()
+		done <- result{value, err}
 	}()
+	var got result
 	select {
-	case <-done:
-		return result, err
+	case got = <-done:
 	case <-ctx.Done():
-		return none, ctx.Err()
+		got.err = ctx.Err()
 	}
-}
-
-// storeOptions returns the options with which the settings open the store.
-func storeOptions(d config.Database) repository.Options {
-	return repository.Options{Options: engine.Options{
-		NoMigration: !d.Migrate, MaxOpenConns: d.MaxOpenConns, RequireSynchronous: d.RequireSynchronous,
-	}}
+	if got.err != nil && ctx.Err() != nil {
+		got.err = fmt.Errorf("interrupted while %s: %w", doing, context.Cause(ctx))
+	}
+	return got.value, got.err
 }
 
 // The argument existing of withStore. With mustExist, a command neither creates nor migrates the store: a mistyped
@@ -77,9 +67,10 @@ func (in *invocation) withStore(ctx context.Context, existing bool, fn func(*rep
 	}
 	d := settings.Database
 	e := newEngine(d)
-	o := storeOptions(d)
-	o.NoMigration = o.NoMigration || existing
-	store, err := interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
+	o := repository.Options{Options: engine.Options{
+		NoMigration: existing || !d.Migrate, MaxOpenConns: d.MaxOpenConns, RequireSynchronous: d.RequireSynchronous,
+	}}
+	store, err := interruptible(ctx, "opening the store", func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
 	if err != nil {
 		return err
 	}
