@@ -182,17 +182,18 @@ func New(s Service, o Options) (*API, error) {
 		a.authenticator, a.bearer = bearerAuthenticator(s.Keys), true
 		a.callerPrefix, a.callerField = "key:", "key_id"
 	}
-	a.metrics = newMetrics(a.callerField)
 	a.streams = newChangeStreams(&s, &o)
-	a.metrics.addStreams(a.streams)
+	a.metrics = newMetrics(a.callerField, a.streams)
 	var err error
 	if a.pages, err = newPageCache(&s, &o, a.metrics); err != nil {
 		return nil, err
 	}
 	if a.measured {
-		err = a.metrics.register(o.Metrics)
+		if err := o.Metrics.Register(a.metrics); err != nil {
+			return nil, fmt.Errorf("rest.New: this registry has the metrics of another API: give Options.Metrics another registry or add a label: %w", err)
+		}
 	}
-	return a, err
+	return a, nil
 }
 
 // missing returns an error if something is missing that every service or an option requires.

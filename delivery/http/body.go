@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -245,25 +246,16 @@ func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
 	return key, key.Validate()
 }
 
+var (
+	quotedString = regexp.MustCompile(`^"((?:[^"\\]|\\["\\])*)"$`)
+	escaped      = regexp.MustCompile(`\\(.)`)
+)
+
 // unquote returns the content of a quoted string, or "" if the string is malformed.
 func unquote(quoted string) string {
-	var content strings.Builder
-	for i := 1; i < len(quoted); i++ {
-		switch b := quoted[i]; b {
-		case '"':
-			if i == len(quoted)-1 {
-				return content.String()
-			}
-			return ""
-		case '\\':
-			i++
-			if i == len(quoted) || (quoted[i] != '"' && quoted[i] != '\\') {
-				return ""
-			}
-			content.WriteByte(quoted[i])
-		default:
-			content.WriteByte(b)
-		}
+	match := quotedString.FindStringSubmatch(quoted)
+	if match == nil {
+		return ""
 	}
-	return ""
+	return escaped.ReplaceAllString(match[1], "$1")
 }

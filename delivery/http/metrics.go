@@ -1,39 +1,33 @@
 package http
 
 import (
-	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the metrics of the API, as one prometheus.Collector.
+// metrics are the metrics of the API.
 type metrics struct {
 	duration    *prometheus.HistogramVec
 	inFlight    prometheus.Gauge
 	deprecated  *prometheus.CounterVec
 	rateLimited *prometheus.CounterVec
-	pageCache   *prometheus.CounterVec
 	cacheHits   prometheus.Counter
 	cacheMisses prometheus.Counter
 	cacheStale  prometheus.Counter
-	streams     []prometheus.Collector
+	collectors
 }
 
 // newMetrics returns the metrics. callerLabel is the name of the label for the caller.
-func newMetrics(callerLabel string) *metrics {
+func newMetrics(callerLabel string, streams *changeStreams) *metrics {
 	perCaller := []string{callerLabel}
 	pageCache := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "petstore_http_page_cache_requests_total", Help: "Lookups in the cache of lists and records, by result: hit, miss or stale.",
 	}, []string{"result"})
-	return &metrics{
-		pageCache: pageCache, cacheHits: pageCache.WithLabelValues("hit"), cacheMisses: pageCache.WithLabelValues("miss"),
-		cacheStale: pageCache.WithLabelValues("stale"),
+	m := &metrics{
+		cacheHits: pageCache.WithLabelValues("hit"), cacheMisses: pageCache.WithLabelValues("miss"), cacheStale: pageCache.WithLabelValues("stale"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "petstore_http_request_duration_seconds", Help: "Duration of requests, by route, method and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -49,36 +43,8 @@ func newMetrics(callerLabel string) *metrics {
 			Name: "petstore_http_rate_limited_requests_total", Help: "Requests rejected by the rate limit, by caller.",
 		}, perCaller),
 	}
-}
-
-func (m *metrics) register(registerer prometheus.Registerer) error {
-	if err := registerer.Register(m); err != nil {
-		return fmt.Errorf("rest.New: this registry has the metrics of another API: give Options.Metrics another registry or add a label: %w", err)
-	}
-	return nil
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range m.collectors() {
-		c.Describe(to)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range m.collectors() {
-		c.Collect(to)
-	}
-}
-
-func (m *metrics) collectors() []prometheus.Collector {
-	return append([]prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pageCache}, m.streams...)
-}
-
-// addStreams adds the metrics of the streams of changes.
-func (m *metrics) addStreams(streams *changeStreams) {
-	m.streams = []prometheus.Collector{
+	m.collectors = collectors{
+		pageCache, m.duration, m.inFlight, m.deprecated, m.rateLimited,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_changes_streams", Help: "Open streams of changes.",
 		}, func() float64 {
@@ -89,12 +55,24 @@ func (m *metrics) addStreams(streams *changeStreams) {
 			Name: "petstore_changes_lag", Help: "Changes that the slowest open stream has not got yet.",
 		}, streams.lag),
 	}
+	return m
 }
 
-// observe records the duration of a request. All requests without a route share one label value, so that clients cannot
-// create time series.
-func (m *metrics) observe(route, method string, status int, duration time.Duration) {
-	m.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(duration.Seconds())
+// collectors are one prometheus.Collector, so that a registry takes all or none.
+type collectors []prometheus.Collector
+
+// Describe implements prometheus.Collector.
+func (all collectors) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range all {
+		c.Describe(to)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (all collectors) Collect(to chan<- prometheus.Metric) {
+	for _, c := range all {
+		c.Collect(to)
+	}
 }
 
 // countByCaller adds a request to the counter of its caller. If the metrics are not registered, it does nothing,

@@ -79,13 +79,6 @@ func newRateLimits(limit RateLimit) *rateLimits {
 	}
 }
 
-// take takes a token from the bucket of the caller. It reports whether there was a token, and returns the number of
-// remaining tokens, including the fraction of the next token.
-func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining float64) {
-	bucket := l.of(caller)
-	return bucket.AllowN(now, 1), bucket.TokensAt(now)
-}
-
 // limitRate sets the headers RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11). For a
 // request above the limit of its caller it also sets Retry-After, and returns an errRateLimited. Retry-After and
 // the parameter t of RateLimit are the seconds until the next token: until then the caller can make only the
@@ -94,9 +87,10 @@ func (a *API) limitRate(c *gin.Context) error {
 	if a.limits == nil {
 		return nil
 	}
-	allowed, remaining := a.limits.take(stateOf(c).caller, a.now())
-	requests, fraction := math.Modf(remaining)
-	window := a.limits.refillSeconds(1 - fraction)
+	bucket, now := a.limits.of(stateOf(c).caller), a.now()
+	allowed := bucket.AllowN(now, 1)
+	requests, fraction := math.Modf(bucket.TokensAt(now))
+	window := strconv.Itoa(int(math.Ceil((1 - fraction) * a.limits.Window.Seconds() / float64(a.limits.Requests))))
 	c.Header("RateLimit-Policy", a.limits.policy)
 	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(requests))+";t="+window)
 	if allowed {
@@ -105,9 +99,4 @@ func (a *API) limitRate(c *gin.Context) error {
 	c.Header("Retry-After", window)
 	a.countByCaller(a.metrics.rateLimited, c)
 	return &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"}
-}
-
-// refillSeconds returns the time in which a number of tokens is refilled, in seconds, rounded up.
-func (l *rateLimits) refillSeconds(tokens float64) string {
-	return strconv.Itoa(int(math.Ceil(tokens * l.Window.Seconds() / float64(l.Requests))))
 }

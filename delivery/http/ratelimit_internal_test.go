@@ -18,7 +18,7 @@ func TestRateLimitHoldsForConcurrentRequestsOfManyCallers(t *testing.T) {
 		for range 64 {
 			wait.Go(func() {
 				<-start
-				if allowed, _ := limits.take(caller, now); allowed {
+				if limits.of(caller).AllowN(now, 1) {
 					n.Add(1)
 				}
 			})
@@ -33,14 +33,14 @@ func TestRateLimitHoldsForConcurrentRequestsOfManyCallers(t *testing.T) {
 		}
 	}
 	for i := range maxCallers {
-		limits.take(fmt.Sprint(i), now)
+		limits.of(fmt.Sprint(i)).AllowN(now, 1)
 	}
 	last := fmt.Sprint(maxCallers - 1)
 	if forgotten, known := allowed("ann0"), allowed(last); forgotten != 10 || known != 9 {
 		t.Errorf("got %d allowed requests of an early caller and %d of the last, want a full bucket and 9", forgotten, known)
 	}
-	fast := newRateLimits(RateLimit{2_000_000_000, time.Second}) // more than one per nanosecond
-	if allowed, remaining := fast.take("ann", now); !allowed || remaining != 1_999_999_999 {
+	fast := newRateLimits(RateLimit{2_000_000_000, time.Second}).of("ann") // more than one per nanosecond
+	if allowed, remaining := fast.AllowN(now, 1), fast.TokensAt(now); !allowed || remaining != 1_999_999_999 {
 		t.Errorf("got %t and %f remaining requests, want 1999999999", allowed, remaining)
 	}
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
@@ -90,7 +91,8 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 	a.metrics.inFlight.Dec()
 	route, method, status := routeOf(c), methodOf(c), c.Writer.Status()
 	if a.measured && !s.stream {
-		a.metrics.observe(route, method, status, duration)
+		// All requests without a route share one label value, so that clients cannot create time series.
+		a.metrics.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(duration.Seconds())
 	}
 	if route != "" {
 		a.logRecovery(c, s, status, start.Add(duration))
