@@ -22,8 +22,7 @@ import (
 // generate returns the OpenAPI document for the repository at root. The result depends only on the source files.
 func generate(root string) ([]byte, error) {
 	dirs := []string{filepath.Join(root, "delivery/http"), filepath.Join(root, "internal/record"), filepath.Join(root, "domain")}
-	handlers, err := checkAnnotations(dirs[0])
-	if err != nil {
+	if err := checkAnnotations(dirs[0]); err != nil {
 		return nil, err
 	}
 	annotated, err := parseAnnotations(dirs)
@@ -34,7 +33,7 @@ func generate(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(object) error{checkOperations(handlers), orderParameters, addFailures, shareSchemas, shareRepeated} {
+	for _, step := range []func(object) error{checkOperations, orderParameters, addFailures, shareSchemas, shareRepeated} {
 		if err := step(doc); err != nil {
 			return nil, err
 		}

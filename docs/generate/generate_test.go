@@ -80,8 +80,8 @@ func TestDocumentSaysWhatGeneratorsNeed(t *testing.T) {
 func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 	t.Parallel()
 	const (
-		pets, orders, doc, errorsFile = "delivery/http/pets.go", "delivery/http/orders.go", "delivery/http/doc.go", "delivery/http/errors.go"
-		record, overlayFile           = "internal/record/record.go", "docs/generate/overlay.yaml"
+		pets, doc, errorsFile = "delivery/http/pets.go", "delivery/http/doc.go", "delivery/http/errors.go"
+		record, overlayFile   = "internal/record/record.go", "docs/generate/overlay.yaml"
 	)
 	for name, c := range map[string]struct{ file, old, replacement, want string }{
 		"unknown code": {file: pets, old: `"pet_not_found"`, replacement: `"no_pet"`, want: "not in the list of codes"},
@@ -108,16 +108,9 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 		},
 		"misspelt annotation":        {file: pets, old: `@Failure`, replacement: `@Failyre`, want: "@Failyre is unknown"},
 		"header outside the overlay": {file: pets, old: `@Failure`, replacement: `@Header`, want: "@Header is unknown"},
-		"no route":                   {file: orders, old: `@Router			/store/orders/{orderId} [get]`, want: "without @Router"},
-		"annotations without handler": {
-			file:        orders,
-			old:         "func (a *API) getOrder(",
-			replacement: "var getOrder = func(a *API, ",
-			want:        "does not precede a function",
-		},
-		"route twice":           {file: pets, old: `/pets [post]`, replacement: `/pets [get]`, want: "declared multiple times"},
-		"id twice":              {file: pets, old: `@ID				createPet`, replacement: `@ID				listPets`, want: "listPets"},
-		"unpublished type name": {file: record, old: "} // @name Pet\n", replacement: "}\n", want: "needs a published name"},
+		"route twice":                {file: pets, old: `/pets [post]`, replacement: `/pets [get]`, want: "declared multiple times"},
+		"id twice":                   {file: pets, old: `@ID				createPet`, replacement: `@ID				listPets`, want: "listPets"},
+		"unpublished type name":      {file: record, old: "} // @name Pet\n", replacement: "}\n", want: "needs a published name"},
 		"other values than type's": {
 			file:        record,
 			old:         `json:"status,omitzero"`,
@@ -158,13 +151,6 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 				t.Errorf("got the error %v, want one with %q", err, c.want)
 			}
 		})
-	}
-}
-
-func TestRunRejectsWrongDirectory(t *testing.T) {
-	t.Parallel()
-	if err := run(t.TempDir()); err == nil || !strings.Contains(err.Error(), "root of the repository") {
-		t.Errorf("got %v, want an error with root of the repository", err)
 	}
 }
 
