@@ -190,7 +190,8 @@ func New(s Service, o Options) (*API, error) {
 	}
 	if a.measured {
 		if err := o.Metrics.Register(a.metrics); err != nil {
-			return nil, fmt.Errorf("rest.New: this registry has the metrics of another API: give Options.Metrics another registry or add a label: %w", err)
+			return nil, fmt.Errorf("rest.New: this registry has the metrics of another API: give Options.Metrics another registry or "+
+				"add a label: %w", err)
 		}
 	}
 	return a, nil

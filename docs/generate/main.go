@@ -9,17 +9,12 @@ import (
 )
 
 func main() {
-	if err := run(filepath.Join("..", "..")); err != nil {
+	document, err := generate(filepath.Join("..", ".."))
+	if err == nil {
+		err = os.WriteFile(filepath.Join("..", "openapi.json"), document, 0o644) //nolint:gosec // the document is published
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
-}
-
-func run(root string) error {
-	document, err := generate(root)
-	if err != nil {
-		return err
-	}
-	//nolint:gosec // the document is published
-	return os.WriteFile(filepath.Join(root, "docs", "openapi.json"), document, 0o644)
 }

@@ -49,7 +49,7 @@ func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
 		stderr, code := runBlocked(t, dir, "import pets.csv --rejects rejects.csv "+args, "rejects.csv", func(*os.Process) {
 			harness.WriteFile(t, dir, "rejects.csv", "other")
 		})
-		want := "rejects.csv exists already: name another file, or move it away: the import is complete, but rejects.csv was not written; " +
+		want := "rejects.csv exists already: name another file, or move it away: the rest is done, but rejects.csv was not written; " +
 			hint + " to write it\n"
 		if code != 1 || !strings.HasSuffix(stderr, want) {
 			t.Errorf("%q: got code %d, stderr %q; want 1 and %q", args, code, stderr, want)
