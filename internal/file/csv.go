@@ -23,22 +23,21 @@ var (
 
 // A csvReader reads CSV.
 type csvReader struct {
-	options   Options
-	delimiter byte
-	text      rowText
-	csv       *csv.Reader    // reads text
-	lines     int            // the number of lines that have been read
-	skipped   bool           // whether a line above the header has a text
-	header    string         // the text of the header
-	columns   map[string]int // the index of each column, nil until the header has been read
-	used      int            // the number of columns up to the last one in columns
-	width     int            // the number of all columns
+	options Options
+	text    rowText
+	csv     *csv.Reader    // reads text
+	lines   int            // the number of lines that have been read
+	skipped bool           // whether a line above the header has a text
+	header  string         // the text of the header
+	columns map[string]int // the index of each column, nil until the header has been read
+	used    int            // the number of columns up to the last one in columns
+	width   int            // the number of all columns
 }
 
 func newCSVReader(in *bufio.Reader, o Options) *csvReader {
 	start, _ := in.Peek(bufferSize) // an error is returned by read
 	above, delimiter := o.findHeader(start)
-	r := &csvReader{options: o, delimiter: delimiter, text: rowText{in: in}, lines: above, skipped: skipLines(in, above)}
+	r := &csvReader{options: o, text: rowText{in: in}, lines: above, skipped: skipLines(in, above)}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
 	r.csv.Comma = rune(delimiter)
 	r.csv.FieldsPerRecord = -1 // read checks the number of fields

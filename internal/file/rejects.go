@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -41,7 +42,7 @@ func (r *Rejects) Write(row Row) error {
 }
 
 func (r *csvReader) appendRejected(to []byte, rule string, row []byte) []byte {
-	to = append(appendField(to, rule), r.delimiter)
+	to = utf8.AppendRune(appendField(to, rule), r.csv.Comma)
 	return append(append(to, row...), "\r\n"...)
 }
 
