@@ -82,7 +82,7 @@ func (a *API) Fail(c *gin.Context, err error) {
 		return
 	}
 	if status == http.StatusServiceUnavailable {
-		a.outages.of(c).begin()
+		a.outages.of(c).CompareAndSwap(0, time.Now().UnixMilli())
 		a.unavailable.Error("the store is not available", zap.String("request_id", stateOf(c).id[0]), zap.Error(err))
 		return
 	}

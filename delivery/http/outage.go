@@ -9,43 +9,31 @@ import (
 	"go.uber.org/zap"
 )
 
-// outages are the times in which the store cannot be read, and those in which it cannot be written: a full disk can be read.
-type outages struct{ reads, writes outage }
-
-// An outage is a time in which requests fail because of the store.
-type outage struct{ begun atomic.Int64 } // Unix milliseconds, 0 if there is no outage
+// outages are the times in which requests fail because of the store: those that read, and those that write, because a
+// full disk can be read. Each is the begin in Unix milliseconds, 0 if there is no outage.
+type outages struct{ reads, writes atomic.Int64 }
 
 // minOutage is the length from which the end of an outage is logged.
 const minOutage = time.Second
 
 // of returns the outage of a request.
-func (o *outages) of(c *gin.Context) *outage {
+func (o *outages) of(c *gin.Context) *atomic.Int64 {
 	if IsSafe(c.Request.Method) {
 		return &o.reads
 	}
 	return &o.writes
 }
 
-// begin begins an outage with a request that failed, unless it has begun.
-func (o *outage) begin() { o.begun.CompareAndSwap(0, time.Now().UnixMilli()) }
-
-// end ends an outage with a request that succeeded. It returns how long the outage was, 0 if another request has ended it.
-func (o *outage) end(now time.Time) time.Duration {
-	begun := o.begun.Load()
-	if begun == 0 || !o.begun.CompareAndSwap(begun, 0) {
-		return 0
-	}
-	return now.Sub(time.UnixMilli(begun))
-}
-
 // logRecovery logs the end of an outage, after a request that has used the store. A page with Age and a request that has
 // changed nothing have not.
 func (a *API) logRecovery(c *gin.Context, s *requestState, status int, now time.Time) {
-	current, reads := a.outages.of(c), IsSafe(c.Request.Method)
-	if current.begun.Load() == 0 || status >= http.StatusMultipleChoices || c.Writer.Header()["Age"] != nil || !reads && len(s.records) == 0 {
+	outage, reads := a.outages.of(c), IsSafe(c.Request.Method)
+	begun := outage.Load()
+	if begun == 0 || status >= http.StatusMultipleChoices || c.Writer.Header()["Age"] != nil || !reads && len(s.records) == 0 {
 		return
 	}
-	if took := current.end(now); took >= minOutage {
+	ended := outage.CompareAndSwap(begun, 0) // otherwise another request has ended it
+	if took := now.Sub(time.UnixMilli(begun)); ended && took >= minOutage {
 		a.unavailable.Info("the store is available again", zap.Bool("reads", reads), zap.Duration("after", took))
 	}
 }
