@@ -38,6 +38,7 @@ type reader[T any] struct {
 	session
 	table[T]
 	shared *batch.Group[*readByID[T]] // if not nil, concurrent reads by id share a query
+	window int                        // Options.SearchWindow
 }
 
 // records returns the records that a query finds, at most the given number. fields are pointers to what the query selects before the columns of
@@ -171,7 +172,7 @@ func (r reader[T]) full(records []T, limit int) domain.Page[T] {
 func (r reader[T]) search(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
 	var last int64 // 0 if the window has all rows behind p.After
 	err = r.session.search(ctx, func(db *gorm.DB) error {
-		query, args := r.windowQuery(p, r.database.SearchWindow())
+		query, args := r.windowQuery(p, r.window)
 		if err := scan(db.Raw(query, args...), []any{&last}, func() error { return nil }); err != nil {
 			return err
 		}

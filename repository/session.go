@@ -56,7 +56,7 @@ func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, c
 }
 
 func (t *transaction) pets() pets {
-	return pets{reader[domain.Pet]{session: t.session, table: petTable}}
+	return pets{reader[domain.Pet]{session: t.session, table: petTable, window: defaultSearchWindow}}
 }
 
 func (t *transaction) repositories() port.Repositories {

@@ -12,7 +12,6 @@ import (
 	"example.com/petstore/internal/batch"
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
-	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
@@ -22,7 +21,7 @@ import (
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store {
-		return open(t, enginetest.WithSearchWindow(newEngine(t), storetest.SearchWindow), repository.Options{})
+		return open(t, newEngine(t), repository.Options{SearchWindow: storetest.SearchWindow})
 	})
 }
 

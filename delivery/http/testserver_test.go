@@ -194,8 +194,9 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core, zap.WithClock(logClock{s.clock})), log
 
-	engine := enginetest.WithSearchWindow(s.database.Engine(), searchWindow)
-	store, err := repository.Open(context.Background(), engine, append(o, repository.Options{})[0])
+	options := append(o, repository.Options{})[0]
+	options.SearchWindow = searchWindow
+	store, err := repository.Open(context.Background(), s.database.Engine(), options)
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
 	s.store = store

@@ -122,8 +122,6 @@ type Database interface {
 	// not older than a PollInterval. If PollInterval is zero, each query takes a round trip to a server: Poll is
 	// called before each use of a cache and misses no commit.
 	PollInterval() time.Duration
-	// SearchWindow returns how many animals a page of a search reads: as many as take about 10 ms of a processor.
-	SearchWindow() int
 	// Check returns an error if a commit could be lost, for example because the file of the database was
 	// replaced.
 	Check(ctx context.Context) error

@@ -20,9 +20,6 @@ type polled struct {
 // PollInterval implements engine.Database.
 func (*database) PollInterval() time.Duration { return 0 }
 
-// SearchWindow implements engine.Database.
-func (*database) SearchWindow() int { return 30_000 }
-
 // Poll implements engine.Database, on a connection of its own. If that is another connection than the last time, it reports
 // true: after a failover that lost commits, other commits may have led to the same numbers.
 func (d *database) Poll(ctx context.Context) (engine.State, bool, error) {

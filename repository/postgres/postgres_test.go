@@ -9,7 +9,6 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/internal/engine"
-	"example.com/petstore/internal/test/enginetest"
 	"example.com/petstore/internal/test/postgrestest"
 	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
@@ -25,8 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store {
-		engine := enginetest.WithSearchWindow(postgres.New(server.NewDatabase(t)), storetest.SearchWindow)
-		store, err := repository.Open(t.Context(), engine, repository.Options{})
+		o := repository.Options{SearchWindow: storetest.SearchWindow}
+		store, err := repository.Open(t.Context(), postgres.New(server.NewDatabase(t)), o)
 		check(t, err)
 		t.Cleanup(func() { check(t, store.Close()) })
 		return store

@@ -198,9 +198,6 @@ const pollInterval = 45 * time.Millisecond
 // PollInterval implements engine.Database.
 func (*database) PollInterval() time.Duration { return pollInterval }
 
-// SearchWindow implements engine.Database.
-func (*database) SearchWindow() int { return 40_000 }
-
 // Poll implements engine.Database. While something uses the writer, Poll relies on what it has read last. If it does not
 // have the lock, for example because it waits for another process, that may be too old. The end of ctx does not
 // interrupt Poll.

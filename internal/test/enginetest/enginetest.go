@@ -142,26 +142,6 @@ func (d Database) Engine() engine.Engine {
 	return sqlite.New(d.DSN)
 }
 
-// WithSearchWindow returns an engine whose databases have another SearchWindow.
-func WithSearchWindow(e engine.Engine, animals int) engine.Engine { return windowEngine{e, animals} }
-
-type windowEngine struct {
-	engine.Engine
-	animals int
-}
-
-func (e windowEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
-	database, err := e.Engine.Open(ctx, o)
-	return windowDatabase{database, e.animals}, err
-}
-
-type windowDatabase struct {
-	engine.Database
-	animals int
-}
-
-func (d windowDatabase) SearchWindow() int { return d.animals }
-
 // Connect returns connections to the database, as another program would open. They are closed when the test
 // ends.
 func (d Database) Connect(t testing.TB) *sql.DB {

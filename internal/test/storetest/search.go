@@ -17,7 +17,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-// SearchWindow is the SearchWindow of the databases under test.
+// SearchWindow is the Options.SearchWindow of the stores under test.
 const SearchWindow = 7
 
 // expansions are the case foldings of CaseFolding.txt (Unicode) to several characters that the tests use.

@@ -25,7 +25,7 @@ type Store interface {
 	Ping(ctx context.Context) error
 }
 
-// Run runs the suite. open returns a new empty store, with a database whose SearchWindow is the constant.
+// Run runs the suite. open returns a new empty store, whose Options.SearchWindow is the constant.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"pets are read as created":                        petsAreReadAsCreated,
