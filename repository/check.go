@@ -42,7 +42,7 @@ func (s *Store) Check(ctx context.Context) (found []Difference, omitted string, 
 		return found, omitted, nil
 	}
 	err = s.reads.each(ctx, func(db *gorm.DB) error {
-		db.Statement.ConnPool = s.database.Readers() // a pool that creates spans begins no transaction
+		db.Statement.ConnPool = db.ConnPool // a pool that creates spans begins no transaction
 		snapshot := db.Begin(&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 		defer snapshot.Rollback()
 		if snapshot.Error != nil {

@@ -2,10 +2,14 @@ package repository_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
@@ -60,12 +64,31 @@ type awayDatabase struct {
 	away *atomic.Bool
 }
 
-func (d awayDatabase) ReadContext(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	if d.away.Load() {
-		cancel()
+func (d awayDatabase) Dialector() gorm.Dialector {
+	return awayDialector{d.Database.Dialector(), d.away}
+}
+
+type awayDialector struct {
+	gorm.Dialector
+	away *atomic.Bool
+}
+
+func (d awayDialector) Initialize(db *gorm.DB) error {
+	err := d.Dialector.Initialize(db)
+	db.ConnPool = awayPool{db.ConnPool, d.away}
+	return err
+}
+
+type awayPool struct {
+	gorm.ConnPool
+	away *atomic.Bool
+}
+
+func (p awayPool) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	if p.away.Load() {
+		return nil, driver.ErrBadConn
 	}
-	return ctx, cancel
+	return p.ConnPool.QueryContext(ctx, statement, args...)
 }
 
 func TestFoundKeyIsUsedForATimeWhileTheDatabaseIsUnavailable(t *testing.T) {

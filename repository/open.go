@@ -92,7 +92,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	db, err := gorm.Open(dialector{database.Dialector(sqltrace.Pool(database.Readers(), o.TracerProvider)), database}, &gorm.Config{
+	db, err := gorm.Open(dialector{database.Dialector(), database}, &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
 		QueryFields:            true, // SELECT * could return other columns after a migration
@@ -102,17 +102,18 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err != nil {
 		return nil, err
 	}
+	db.Statement.ConnPool = sqltrace.Pool(db.ConnPool, o.TracerProvider)
 	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	s.reads = session{database: database, db: db, readers: newReaders(database, o.MaxOpenConns, s.timeout, s.usable, s.report)}
+	s.reads = session{db: db, readers: newReaders(database.IsRemote(), o.MaxOpenConns, s.timeout, s.usable, s.report)}
 	s.pets = reader[domain.Pet]{session: s.reads, table: petTable, window: cmp.Or(o.SearchWindow, defaultSearchWindow)}
 	s.orders = reader[domain.Order]{session: s.reads, table: orderTable}
 	ofRequests := s.reads // what a request with StaleIfUnavailable does not wait for
 	if o.StaleIfUnavailable > 0 {
 		ofRequests.readers = s.reads.readers.within(min(s.timeout, staleTimeout))
 	}
-	if database.PollInterval() == 0 { // each query takes a round trip
+	if database.IsRemote() {
 		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()
 	}
 	s.checker = freshness.New(database, ofRequests.readers.timeout, o.StaleIfUnavailable == 0)
@@ -131,7 +132,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 				// With a Context, Session returns a Statement of its own.
 				inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 				inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-				return newTransaction(database, inTx, tx, clock, found)
+				return newTransaction(inTx, tx, clock, found)
 			}
 		},
 		Create: (*transaction).create,

@@ -65,7 +65,7 @@ type polledDatabase struct {
 	poll pollFunc
 }
 
-func (polledDatabase) PollInterval() time.Duration { return 0 }
+func (polledDatabase) IsRemote() bool { return true }
 
 func (d polledDatabase) Poll(context.Context) (engine.State, bool, error) { return d.poll() }
 

@@ -151,7 +151,7 @@ func (r reader[T]) pageByID(ctx context.Context, ids []int64, newest bool, selec
 // page returns a page of the records that match a filter. It starts after an id and not at an offset, so every page takes
 // the same time.
 func (r reader[T]) page(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
-	query, args := r.pageQuery(f, p, r.database.PollInterval() == 0)
+	query, args := r.pageQuery(f, p, r.db.Name() == "postgres")
 	err = r.read(ctx, func(db *gorm.DB) error {
 		page.Items, err = r.records(db.Raw(query, args...), p.Limit+1)
 		return err

@@ -11,28 +11,26 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/batch"
-	"example.com/petstore/internal/engine"
 )
 
 // readers let reads wait for a connection, until their deadline or the end of their context. Unlike in database/sql, the
-// read that has waited longest gets the next connection. A query that has started is not interrupted when the client
-// disconnects.
+// read that has waited longest gets the next connection.
 type readers struct {
-	database engine.Database
-	timeout  time.Duration       // of each read
-	slots    *semaphore.Weighted // one for each connection
-	each     *semaphore.Weighted // for the connection of each
-	search   *semaphore.Weighted // for one search at a time
-	usable   func() error        // an error that each read returns
-	report   func(error) error   // called with the error of each read
+	remote  bool                // see engine.Database.IsRemote
+	timeout time.Duration       // of each read
+	slots   *semaphore.Weighted // one for each connection
+	each    *semaphore.Weighted // for the connection of each
+	search  *semaphore.Weighted // for one search at a time
+	usable  func() error        // an error that each read returns
+	report  func(error) error   // called with the error of each read
 
 	waits  *atomic.Int64 // how many reads have waited for a connection, or for a search
 	waited *atomic.Int64 // how long they have waited together, in nanoseconds
 }
 
-func newReaders(database engine.Database, size int, timeout time.Duration, usable func() error, report func(error) error) *readers {
+func newReaders(remote bool, size int, timeout time.Duration, usable func() error, report func(error) error) *readers {
 	return &readers{
-		database: database, timeout: timeout, usable: usable, report: report,
+		remote: remote, timeout: timeout, usable: usable, report: report,
 		slots: semaphore.NewWeighted(int64(size)), each: semaphore.NewWeighted(1),
 		search: semaphore.NewWeighted(1), waits: new(atomic.Int64), waited: new(atomic.Int64),
 	}
@@ -77,8 +75,12 @@ func (r *readers) run(ctx context.Context, deadline time.Time, db *gorm.DB, fn f
 		return domain.Unavailable(err)
 	}
 	defer r.slots.Release(1)
-	ctx, cancel := r.database.ReadContext(ctx, deadline)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx) // pgx would close the connection of an interrupted query
+	if r.remote {                    // on a file, a read is short, and for a deadline database/sql would start a goroutine
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
 	return fn(db.WithContext(ctx))
 }
 

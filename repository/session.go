@@ -7,17 +7,15 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/port"
 )
 
 // A session runs the statements of a repository: in a transaction, or on the connections that read.
 type session struct {
-	database engine.Database
-	db       *gorm.DB
-	readers  *readers     // nil in a transaction
-	tx       *transaction // nil outside a transaction
+	db      *gorm.DB
+	readers *readers     // nil in a transaction
+	tx      *transaction // nil outside a transaction
 }
 
 // read calls fn with GORM, in the transaction or on a connection that reads. fn must use the connection only until it
@@ -47,9 +45,9 @@ type transaction struct {
 	deletedExpired bool        // the transaction has deleted expired claims
 }
 
-func newTransaction(database engine.Database, db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, found foundClaims) *transaction {
+func newTransaction(db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, found foundClaims) *transaction {
 	t := &transaction{
-		session: session{database: database, db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock, found: found,
+		session: session{db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock, found: found,
 	}
 	t.tx = t
 	return t

@@ -80,7 +80,7 @@ func (s *Store) Numbers(ctx context.Context) (domain.Numbers, error) {
 func (s *Store) NumbersAge() time.Duration { return s.checker.Age() }
 
 // IsRemote reports whether reads wait for a database server.
-func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
+func (s *Store) IsRemote() bool { return s.database.IsRemote() }
 
 // Ping runs a query. It returns an ErrUnavailable if the query fails or if a commit could be lost. The message of the error
 // has the reason, but no name and no secret.

@@ -41,7 +41,7 @@ type Options struct {
 	Service bool
 	// Exclusive opens a store alone. Open returns an ErrInUse while somebody has the store open. Until Close,
 	// no other process can open the store. The Database may have one connection, for either a transaction or
-	// the Readers at a time. An existing store is not migrated. repository.Open rejects this option.
+	// reads at a time. An existing store is not migrated. repository.Open rejects this option.
 	Exclusive bool
 }
 
@@ -101,27 +101,23 @@ func CheckSchemaVersion(current int64, migrate bool) error {
 // time may call Begin and the methods of a Tx. Only one goroutine at a time may call Poll; another one may have
 // a transaction meanwhile.
 type Database interface {
-	// Dialector returns GORM's dialector on a connection pool.
-	Dialector(pool gorm.ConnPool) gorm.Dialector
-	// Readers returns the pool of read-only connections. It has one connection more than Options.MaxOpenConns.
-	Readers() gorm.ConnPool
-	// ReadContext returns the context for a query of a call with ctx. The query continues when the client disconnects.
-	// It ends at the deadline, unless it reads a file. The CancelFunc may interrupt it.
-	ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc)
+	// Dialector returns GORM's dialector with the pool of read-only connections. The pool has one connection more than
+	// Options.MaxOpenConns.
+	Dialector() gorm.Dialector
 	// Begin begins a transaction. Until it ends, no other connection and no other process can write. Begin
 	// waits for other writers, for a limited time and until the deadline of ctx.
 	//
-	// An engine on which each query takes a round trip sends the queries of ahead with the begin, unless ahead is nil. They
-	// see what the transaction sees. Begin calls ahead each time it tries to begin. If one of these queries fails, the
-	// transaction begins without them. Other engines do not call ahead.
+	// A remote database sends the queries of ahead with the begin, unless ahead is nil. They see what the transaction sees.
+	// Begin calls ahead each time it tries to begin. If one of these queries fails, the transaction begins without them.
+	// Other databases do not call ahead.
 	Begin(ctx context.Context, ahead func() []Query) (Tx, error)
 	// Poll returns the latest committed state. It reports true if commits since the last call may not be in it,
 	// for example because another program made them or the server is another one.
 	Poll(ctx context.Context) (State, bool, error)
-	// PollInterval returns how long a cache may rely on a result of Poll. Poll itself may miss commits that are
-	// not older than a PollInterval. If PollInterval is zero, each query takes a round trip to a server: Poll is
-	// called before each use of a cache and misses no commit.
-	PollInterval() time.Duration
+	// IsRemote reports whether each query takes a round trip to a server. Then Poll misses no commit, and is called before
+	// each use of a cache. Otherwise a cache may rely on a result of Poll for a PollInterval, and Poll itself may miss
+	// commits that are not older than a PollInterval.
+	IsRemote() bool
 	// Check returns an error if a commit could be lost, for example because the file of the database was
 	// replaced.
 	Check(ctx context.Context) error
@@ -142,6 +138,10 @@ type Database interface {
 	Close() error
 }
 
+// PollInterval is a bit less than 50 ms: the API promises that a response from a SQLite store is at most 100 ms old. A cache
+// may use a result of Poll for a PollInterval, and that result may be a PollInterval old.
+const PollInterval = 45 * time.Millisecond
+
 // A Query is a query for Begin, with the placeholders $1, $2 … in this order. Each row is scanned into Fields before
 // Row is called. Done is called once the transaction has begun, or after all rows.
 type Query struct {
@@ -157,8 +157,8 @@ type Tx interface {
 	gorm.ConnPool
 	// State returns the state that Begin has read. No other transaction can change it.
 	State() State
-	// Queue runs a statement that writes, with the placeholders $1, $2 … in this order. An engine on which each
-	// statement takes a round trip may send it with the next query or with the commit, which then returns its error.
+	// Queue runs a statement that writes, with the placeholders $1, $2 … in this order. A remote database may send it with
+	// the next query or with the commit, which then returns its error.
 	Queue(statement string, args ...any) error
 	// Active returns an error if the database has rolled back the transaction by itself.
 	Active() error

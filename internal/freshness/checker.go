@@ -17,7 +17,7 @@ import (
 // A Checker knows the latest numbers of a store. It is safe for concurrent use. Close must be called.
 type Checker struct {
 	database engine.Database
-	interval time.Duration // see engine.Database.PollInterval
+	remote   bool // see engine.Database.IsRemote
 	checks   *batch.Group[struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check that succeeded began, nil before the first
 	patient  bool                      // see New
@@ -41,11 +41,11 @@ const failureAge = 2 * time.Second
 // New returns the Checker of a database. timeout is how long a call of Now may take. If patient is false, callers do not
 // wait for a database that hangs: after a check has failed, Now returns its error, and checks in the background.
 func New(database engine.Database, timeout time.Duration, patient bool) *Checker {
-	c := &Checker{database: database, interval: database.PollInterval(), patient: patient}
+	c := &Checker{database: database, remote: database.IsRemote(), patient: patient}
 	c.latest.Store(&domain.Numbers{})
 	c.checks = batch.New(batch.Options{Leave: true, Timeout: timeout}, func(ctx context.Context, deadline time.Time, take func() []struct{}) error {
 		take()
-		ctx, cancel := database.ReadContext(ctx, deadline)
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
 		return c.check(ctx)
 	})
@@ -59,7 +59,7 @@ func (c *Checker) Close() {
 }
 
 // Age returns how long ago the last check that succeeded began. The numbers include all commits before it, except those
-// that Poll may miss (see engine.Database.PollInterval). Before a check has succeeded, Age returns the longest Duration.
+// that Poll may miss (see engine.Database.IsRemote). Before a check has succeeded, Age returns the longest Duration.
 func (c *Checker) Age() time.Duration {
 	last := c.checked.Load()
 	if last == nil {
@@ -68,12 +68,12 @@ func (c *Checker) Age() time.Duration {
 	return time.Since(*last)
 }
 
-// Now returns numbers that include all commits of this process, and all commits of other processes before the call; with a
-// PollInterval, all that are at least two intervals old. After an error, such as the end of ctx, it returns the last
-// numbers that are known.
+// Now returns numbers that include all commits of this process, and all commits of other processes before the call; unless
+// the database is remote, all that are at least two PollIntervals old. After an error, such as the end of ctx, it returns
+// the last numbers that are known.
 func (c *Checker) Now(ctx context.Context) (domain.Numbers, error) {
 	var err error
-	if c.interval == 0 || c.Age() >= c.interval {
+	if c.remote || c.Age() >= engine.PollInterval {
 		if err = c.Failed(); err != nil {
 			c.background()
 		} else {
@@ -119,7 +119,7 @@ func (c *Checker) check(ctx context.Context) error {
 		if others {
 			latest.Generation++
 		}
-		if c.interval == 0 { // after a failover to an older state, the numbers may be smaller
+		if c.remote { // after a failover to an older state, the numbers may be smaller
 			latest.Position, latest.Altered = found.Position, found.Altered
 		} else { // meanwhile a commit of this process may have ended
 			raise(latest, found)
@@ -130,12 +130,12 @@ func (c *Checker) check(ctx context.Context) error {
 }
 
 // Commit calls commit, which commits a transaction of this process. The numbers are before at its begin, and after with its
-// changes. Calls must not overlap. Without a PollInterval, the next check finds the changes.
+// changes. Calls must not overlap. If the database is remote, the next check finds the changes.
 //
 // It is not known when the changes become visible. So until commit returns, no page is used that they may alter. If commit
 // fails, they may be durable all the same: then no page is used that was read before.
 func (c *Checker) Commit(before, after engine.State, commit func() error) error {
-	if c.interval == 0 || after.Position == before.Position && after.Altered == before.Altered {
+	if c.remote || after.Position == before.Position && after.Altered == before.Altered {
 		return commit()
 	}
 	c.replace(func(latest *domain.Numbers) {

@@ -21,16 +21,16 @@ var errFailed = errors.New("failure")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const interval = 45 * time.Millisecond
+const interval = engine.PollInterval
 
 // A database is an engine.Database of which only what the numbers need is used.
 type database struct {
 	engine.Database
-	interval time.Duration
-	found    engine.State // what Poll returns
-	others   bool
-	err      error
-	polls    int
+	local  bool
+	found  engine.State // what Poll returns
+	others bool
+	err    error
+	polls  int
 }
 
 func (d *database) Poll(context.Context) (engine.State, bool, error) {
@@ -38,11 +38,7 @@ func (d *database) Poll(context.Context) (engine.State, bool, error) {
 	return d.found, d.others, d.err
 }
 
-func (d *database) PollInterval() time.Duration { return d.interval }
-
-func (*database) ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(ctx, deadline)
-}
+func (d *database) IsRemote() bool { return !d.local }
 
 // newChecker returns a Checker that is closed when the test ends.
 func newChecker(t *testing.T, d database) (*freshness.Checker, *database) {
@@ -61,14 +57,14 @@ func wantNow(t *testing.T, what string, n *freshness.Checker, want domain.Number
 func TestDatabaseIsPolledOnceInAnInterval(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		interval time.Duration
-		want     [4]int
+		local bool
+		want  [4]int
 	}{
-		{interval, [4]int{1, 1, 2, 2}},
-		{0, [4]int{1, 2, 3, 4}},
+		{true, [4]int{1, 1, 2, 2}},
+		{false, [4]int{1, 2, 3, 4}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			n, d := newChecker(t, database{interval: c.interval, found: engine.State{Position: 7, Altered: 5}})
+			n, d := newChecker(t, database{local: c.local, found: engine.State{Position: 7, Altered: 5}})
 			var polls [4]int
 			for i, after := range []time.Duration{0, interval - 1, 1, 0} {
 				time.Sleep(after) // of the clock of the test
@@ -142,26 +138,28 @@ func TestCommitIsInTheNumbers(t *testing.T) {
 		{"no change", engine.State{Position: 7, Altered: 5, LastKey: 1}, nil, known, known},
 		{"no change that failed", engine.State{Position: 7, Altered: 5, LastKey: 1}, errFailed, known, known},
 	} {
-		n, d := newChecker(t, database{interval: time.Hour, found: before})
-		wantNow(t, "the numbers before "+c.name, n, known)
-		err := n.Commit(before, c.after, func() error {
-			wantNow(t, "the numbers during "+c.name, n, c.during)
-			return c.err
+		synctest.Test(t, func(t *testing.T) { // in no time, so that the interval does not end
+			n, d := newChecker(t, database{local: true, found: before})
+			wantNow(t, "the numbers before "+c.name, n, known)
+			err := n.Commit(before, c.after, func() error {
+				wantNow(t, "the numbers during "+c.name, n, c.during)
+				return c.err
+			})
+			testkit.WantError(t, "the error of "+c.name, err, c.err)
+			polls := d.polls
+			wantNow(t, "the numbers after "+c.name, n, c.ended)
+			wantPolls := polls
+			if c.ended.Generation > 0 { // the commit may be durable
+				wantPolls++
+			}
+			testkit.Equal(t, "the polls after "+c.name, wantPolls, d.polls)
 		})
-		testkit.WantError(t, "the error of "+c.name, err, c.err)
-		polls := d.polls
-		wantNow(t, "the numbers after "+c.name, n, c.ended)
-		wantPolls := polls
-		if c.ended.Generation > 0 { // the commit may be durable
-			wantPolls++
-		}
-		testkit.Equal(t, "the polls after "+c.name, wantPolls, d.polls)
 	}
 }
 
 func TestCommitThatPanicsRaisesTheGeneration(t *testing.T) {
 	t.Parallel()
-	n, _ := newChecker(t, database{interval: time.Hour})
+	n, _ := newChecker(t, database{local: true})
 	func() {
 		defer func() { _ = recover() }()
 		_ = n.Commit(engine.State{}, engine.State{Position: 1}, func() error { panic(errFailed) })
@@ -173,7 +171,7 @@ func TestCommitThatPanicsRaisesTheGeneration(t *testing.T) {
 func TestNumbersNeverFall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, d := newChecker(t, database{interval: interval, found: engine.State{Position: 7, Altered: 7}})
+		n, d := newChecker(t, database{local: true, found: engine.State{Position: 7, Altered: 7}})
 		testkit.Check(t, n.Commit(engine.State{Position: 7, Altered: 7}, engine.State{Position: 8, Altered: 8}, func() error { return nil }))
 		wantNow(t, "the numbers after an old poll", n, domain.Numbers{Position: 8, Altered: 8})
 		time.Sleep(interval)

@@ -135,7 +135,7 @@ func openQueue(t *testing.T) *testQueue {
 // wantNames compares all names, in the order in which they were added, with want.
 func (q *testQueue) wantNames(t *testing.T, want ...string) {
 	t.Helper()
-	rows, err := q.database.Readers().QueryContext(t.Context(), "SELECT name FROM names ORDER BY id")
+	rows, err := q.database.Pools()["readers"].QueryContext(t.Context(), "SELECT name FROM names ORDER BY id")
 	check(t, err)
 	defer rows.Close()
 	var got []string

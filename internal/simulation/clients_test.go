@@ -328,7 +328,7 @@ type cache struct {
 //
 // If the numbers are not known, an entry that the last ones validate must have what was committed before their Age.
 func (p *process) read(d draws, c *cache) {
-	start, checked := now(), now()-p.numbers.Age()-p.PollInterval()
+	start, checked := now(), now()-p.numbers.Age()-p.interval()
 	p.mu.Lock()
 	seenBefore, positionBefore := c.seen, p.position
 	p.mu.Unlock()
@@ -368,7 +368,7 @@ func (p *process) read(d draws, c *cache) {
 		own := r.by.process == p
 		told := own && r.by.times.returned > 0 && r.by.times.returned < start
 		seen := i < seenBefore && (own || p.remote)
-		return told || seen || r.committed < start-2*p.PollInterval() || r.position <= latest.Position
+		return told || seen || r.committed < start-2*p.interval() || r.position <= latest.Position
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -137,17 +137,14 @@ func (p *process) look(locked bool) {
 	p.looked = seen{len(p.commits), p.database.numbers, now(), locked}
 }
 
-func (p *process) PollInterval() time.Duration {
+func (p *process) IsRemote() bool { return p.remote }
+
+// interval returns how long the numbers may rely on a result of Poll.
+func (p *process) interval() time.Duration {
 	if p.remote {
 		return 0
 	}
-	return pollInterval
-}
-
-const pollInterval = 45 * time.Millisecond
-
-func (p *process) ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	return engine.PollInterval
 }
 
 func (p *process) Poll(ctx context.Context) (found engine.State, others bool, err error) {
@@ -194,7 +191,7 @@ func (p *process) pollLocally() (found engine.State, others bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := func(by *process) bool { return by != p }
-	others = slices.ContainsFunc(p.commits[p.polled:p.looked.commits], of) || !p.looked.locked && now()-p.looked.at >= pollInterval
+	others = slices.ContainsFunc(p.commits[p.polled:p.looked.commits], of) || !p.looked.locked && now()-p.looked.at >= engine.PollInterval
 	p.polled = p.looked.commits
 	return p.looked.numbers, others
 }

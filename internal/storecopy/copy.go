@@ -99,7 +99,7 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 func openGORM(database engine.Database) (*gorm.DB, error) {
 	// Errors are returned, and a log must not contain SQL with values.
 	config := gorm.Config{SkipDefaultTransaction: true, DisableAutomaticPing: true, Logger: logger.Discard}
-	return gorm.Open(database.Dialector(database.Readers()), &config)
+	return gorm.Open(database.Dialector(), &config)
 }
 
 // unfinishedCopyOf returns the name of the source if the store is an unfinished copy, and otherwise "".

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,9 +15,6 @@ type polled struct {
 	state engine.State
 	conn  *pgconn.PgConn
 }
-
-// PollInterval implements engine.Database.
-func (*database) PollInterval() time.Duration { return 0 }
 
 // Poll implements engine.Database, on a connection of its own. If that is another connection than the last time, it reports
 // true: after a failover that lost commits, other commits may have led to the same numbers.

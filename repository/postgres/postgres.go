@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -90,17 +89,11 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 	return d, tx.Rollback()
 }
 
-func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
-	return gormpostgres.New(gormpostgres.Config{Conn: pool})
+func (d *database) Dialector() gorm.Dialector {
+	return gormpostgres.New(gormpostgres.Config{Conn: d.readers})
 }
 
-func (d *database) Readers() gorm.ConnPool { return d.readers }
-
-// ReadContext implements engine.Database. When the client disconnects, the query continues, because pgx closes the
-// connection of an interrupted query.
-func (d *database) ReadContext(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
-}
+func (*database) IsRemote() bool { return true }
 
 // Check implements engine.Database. The server does not acknowledge a commit that it could lose itself, so
 // without RequireSynchronous Check returns nil. With it, Check returns an error if a commit does not wait

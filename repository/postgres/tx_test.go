@@ -172,7 +172,7 @@ func TestQueuedStatementThatFailsRollsBack(t *testing.T) {
 			}
 			_ = tx.Rollback()
 			var pets int
-			err = database.Readers().QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets)
+			err = database.Pools()["readers"].QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets)
 			testkit.Equal(t, "the number of animals", 0, pets, err)
 		}
 	}

@@ -19,10 +19,10 @@ func FailCommit(d engine.Database) {
 	database.commitFailed = true
 }
 
-// AgeLook sets the time of the last look to one PollInterval ago, with or without the lock.
+// AgeLook sets the time of the last look to one engine.PollInterval ago, with or without the lock.
 func AgeLook(d engine.Database, locked bool) {
 	aged := *d.(*database).seen.Load()
 	aged.locked = locked
-	aged.at = time.Now().Add(-pollInterval)
+	aged.at = time.Now().Add(-engine.PollInterval)
 	d.(*database).seen.Store(&aged)
 }

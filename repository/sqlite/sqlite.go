@@ -147,16 +147,10 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 	return nil
 }
 
-func (d *database) Readers() gorm.ConnPool { return d.readers }
+func (*database) IsRemote() bool { return false }
 
-// ReadContext implements engine.Database. The query gets no deadline: it reads one page or one record, and
-// for a deadline database/sql would start a goroutine.
-func (d *database) ReadContext(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
-	return context.WithoutCancel(ctx), func() {}
-}
-
-func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
-	return gormsqlite.New(gormsqlite.Config{Conn: pool})
+func (d *database) Dialector() gorm.Dialector {
+	return gormsqlite.New(gormsqlite.Config{Conn: d.readers})
 }
 
 // Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another process.
@@ -191,13 +185,6 @@ func (d *database) Begin(ctx context.Context, _ func() []engine.Query) (_ engine
 	}
 }
 
-// pollInterval is a bit less than 50 ms: the API promises that a response is at most 100 ms old. A cache may
-// use a result of Poll for a pollInterval, and that result may be a pollInterval old.
-const pollInterval = 45 * time.Millisecond
-
-// PollInterval implements engine.Database.
-func (*database) PollInterval() time.Duration { return pollInterval }
-
 // Poll implements engine.Database. While something uses the writer, Poll relies on what it has read last. If it does not
 // have the lock, for example because it waits for another process, that may be too old. The end of ctx does not
 // interrupt Poll.
@@ -210,7 +197,7 @@ func (d *database) Poll(ctx context.Context) (engine.State, bool, error) {
 		}
 	}
 	last := d.seen.Load()
-	others := last.version != d.polled || !last.locked && time.Since(last.at) >= pollInterval
+	others := last.version != d.polled || !last.locked && time.Since(last.at) >= engine.PollInterval
 	d.polled = last.version
 	return last.state, others, nil
 }

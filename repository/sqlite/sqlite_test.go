@@ -165,7 +165,7 @@ func TestPollIgnoresTheEndOfTheRequest(t *testing.T) {
 	opened := time.Now()
 	testkit.WaitUntil(t, "a poll after the interval finds no commit of others", func() bool {
 		_, others, err := database.Poll(ctx)
-		return err == nil && !others && time.Since(opened) > 2*database.PollInterval()
+		return err == nil && !others && time.Since(opened) > 2*engine.PollInterval
 	})
 }
 
