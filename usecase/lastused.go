@@ -2,11 +2,9 @@ package usecase
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
-	"example.com/petstore/domain/apikey"
 	"example.com/petstore/internal/port"
 )
 
@@ -19,19 +17,15 @@ const (
 )
 
 // A lastUsedTracker records the last use of each key, by id, until it is written to the store. So no request waits for
-// the write.
+// the write. A key that was read before the write is recorded again; SetLastUsed then changes nothing.
 type lastUsedTracker struct {
 	mu      sync.Mutex
 	pending map[int64]time.Time
-	written map[int64]time.Time // uses that were written within UseInterval: LastUsedAt of a cached key may lack them
 }
 
 func (l *lastUsedTracker) record(id int64, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if written, ok := l.written[id]; ok && at.Sub(written) < apikey.UseInterval {
-		return
-	}
 	earlier, known := l.pending[id]
 	switch {
 	case l.pending == nil:
@@ -48,17 +42,6 @@ func (l *lastUsedTracker) take() map[int64]time.Time {
 	taken := l.pending
 	l.pending = nil
 	return taken
-}
-
-// setWritten records that uses were written, and forgets the uses that were at least apikey.UseInterval before now.
-func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	maps.DeleteFunc(l.written, func(_ int64, at time.Time) bool { return now.Sub(at) >= apikey.UseInterval })
-	if l.written == nil {
-		l.written = map[int64]time.Time{}
-	}
-	maps.Copy(l.written, uses)
 }
 
 // FlushLastUsed writes the last uses of keys to the store at an interval, until ctx ends, and then once more: ctx should
@@ -92,9 +75,7 @@ func (k *Keys) flush(ctx context.Context, done func(error)) {
 		}
 		return nil
 	})
-	if err == nil {
-		k.lastUsed.setWritten(uses, k.now())
-	} else {
+	if err != nil {
 		for id, at := range uses {
 			k.lastUsed.record(id, at)
 		}
