@@ -10,10 +10,10 @@ import (
 	"example.com/petstore/domain"
 )
 
-// categories implements port.CategoryRepository.
-type categories struct{ session }
+// categoryReader implements port.CategoryReader.
+type categoryReader struct{ *readers }
 
-func (c categories) List(ctx context.Context, q domain.CategoryQuery) (page domain.Page[domain.CategoryInventory], err error) {
+func (c categoryReader) List(ctx context.Context, q domain.CategoryQuery) (page domain.Page[domain.CategoryInventory], err error) {
 	behind, after := "id >= ?", int64(math.MinInt64)
 	if q.After != nil {
 		behind, after = "id > ?", *q.After
@@ -45,49 +45,51 @@ func (c categories) List(ctx context.Context, q domain.CategoryQuery) (page doma
 	return page, err
 }
 
-func (c categories) Count(ctx context.Context) (n int64, err error) {
-	err = c.each(ctx, func(db *gorm.DB) error { return db.Model(&categoryModel{}).Count(&n).Error })
+func (c categoryReader) Count(ctx context.Context) (n int64, err error) {
+	err = c.readAll(ctx, func(db *gorm.DB) error { return db.Model(&categoryModel{}).Count(&n).Error })
 	return n, err
 }
 
-func (c categories) Each(ctx context.Context, fn func(domain.Category) error) error {
-	return c.each(ctx, func(db *gorm.DB) error {
+func (c categoryReader) Each(ctx context.Context, fn func(domain.Category) error) error {
+	return c.readAll(ctx, func(db *gorm.DB) error {
 		return eachOf(db, &categoryModel{}, "id", func(category domain.CategoryInventory) error { return fn(category.Category) })
 	})
 }
 
+// categories implements port.CategoryRepository.
+type categories struct{ *transaction }
+
 func (c categories) Find(ctx context.Context, id int64) (domain.CategoryInventory, error) {
 	var model categoryModel
-	err := c.read(ctx, func(db *gorm.DB) error { return db.Where("id = ?", id).Limit(1).Find(&model).Error })
-	if err != nil {
+	if err := c.db.WithContext(ctx).Where("id = ?", id).Limit(1).Find(&model).Error; err != nil {
 		return domain.CategoryInventory{}, err
 	}
 	model.ID = id
 	category, err := model.record()
-	category.Position = c.tx.before.Position
+	category.Position = c.before.Position
 	return category, err
 }
 
 func (c categories) SetName(ctx context.Context, category domain.Category) error {
 	model := categoryModel{ID: category.ID, Name: category.Name}
 	replace := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
-	if err := c.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Clauses(replace).Create(&model) }); err != nil {
+	if err := c.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Clauses(replace).Create(&model) }); err != nil {
 		return err
 	}
-	c.tx.add(ctx, domain.ChangeCategoryNamed, domain.ChangedRecords{Category: &category})
+	c.add(ctx, domain.ChangeCategoryNamed, domain.ChangedRecords{Category: &category})
 	return nil
 }
 
 func (c categories) RemoveName(ctx context.Context, category domain.Category) error {
-	err := c.tx.queue(ctx, func(db *gorm.DB) *gorm.DB {
+	err := c.queue(ctx, func(db *gorm.DB) *gorm.DB {
 		return db.Model(&categoryModel{}).Where("id = ?", category.ID).Update("name", "")
 	})
 	if err == nil {
-		err = translate(c.db, c.tx.begun.Queue(deleteEmpty, category.ID))
+		err = translate(c.db, c.begun.Queue(deleteEmpty, category.ID))
 	}
 	if err != nil {
 		return err
 	}
-	c.tx.add(ctx, domain.ChangeCategoryRemoved, domain.ChangedRecords{Category: &category})
+	c.add(ctx, domain.ChangeCategoryRemoved, domain.ChangedRecords{Category: &category})
 	return nil
 }

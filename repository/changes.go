@@ -10,10 +10,10 @@ import (
 	"example.com/petstore/internal/engine"
 )
 
-// changes implements port.ChangeRepository.
-type changes struct{ session }
+// changeReader implements port.ChangeReader.
+type changeReader struct{ *readers }
 
-func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
+func (c changeReader) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
 	var listed domain.ChangePage
 	var kept engine.State
 	err := c.read(ctx, func(db *gorm.DB) error {
@@ -45,27 +45,30 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 	return listed, nil
 }
 
-func (c changes) Latest(ctx context.Context) (position int64, err error) {
+func (c changeReader) Latest(ctx context.Context) (position int64, err error) {
 	err = c.read(ctx, func(db *gorm.DB) error { return db.Table("store").Select("position").Find(&position).Error })
 	return position, err
 }
 
-func (c changes) Count(ctx context.Context) (n int64, err error) {
-	err = c.each(ctx, func(db *gorm.DB) error { return db.Model(&changeModel{}).Count(&n).Error })
+func (c changeReader) Count(ctx context.Context) (n int64, err error) {
+	err = c.readAll(ctx, func(db *gorm.DB) error { return db.Model(&changeModel{}).Count(&n).Error })
 	return n, err
 }
 
-func (c changes) Each(ctx context.Context, fn func(domain.RecordedChange) error) error {
-	return c.each(ctx, func(db *gorm.DB) error { return eachOf(db, &changeModel{}, "seq", fn) })
+func (c changeReader) Each(ctx context.Context, fn func(domain.RecordedChange) error) error {
+	return c.readAll(ctx, func(db *gorm.DB) error { return eachOf(db, &changeModel{}, "seq", fn) })
 }
 
 // changesPerRemoval is the number of changes that one transaction removes, while other transactions wait. It is also the
 // number of the latest changes that RemoveOld keeps.
 const changesPerRemoval = 1000
 
+// changes implements port.ChangeRepository.
+type changes struct{ *transaction }
+
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {
-	kept := &c.tx.KeptAfter
-	if c.tx.Position < *kept+2*changesPerRemoval {
+	kept := &c.KeptAfter
+	if c.Position < *kept+2*changesPerRemoval {
 		return false, nil
 	}
 	var last changeModel
@@ -74,7 +77,7 @@ func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error
 	if err != nil || last.At >= from.UnixMilli() && last.At <= to.UnixMilli() {
 		return false, notFoundAs(err, nil)
 	}
-	c.tx.wrote()
+	c.wrote()
 	*kept = last.Seq
 	return true, db.Where("seq <= ?", last.Seq).Delete(&changeModel{}).Error
 }

@@ -41,7 +41,7 @@ func (s *Store) Check(ctx context.Context) (found []Difference, omitted string, 
 	if len(found) > 0 {
 		return found, omitted, nil
 	}
-	err = s.reads.each(ctx, func(db *gorm.DB) error {
+	err = s.readers.readAll(ctx, func(db *gorm.DB) error {
 		db.Statement.ConnPool = db.ConnPool // a pool that creates spans begins no transaction
 		snapshot := db.Begin(&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 		defer snapshot.Rollback()
@@ -275,13 +275,13 @@ func compareOrders(db *gorm.DB) (found []Difference, err error) {
 			about += "without a status"
 		}
 		found = append(found, Difference{about, func(ctx context.Context, t *transaction) error {
-			before, err := t.pets().Get(ctx, id)
+			before, err := pets{t}.Get(ctx, id)
 			if err != nil {
 				return err
 			}
 			after := before
 			after.Status = want
-			return t.pets().Update(ctx, before, after)
+			return pets{t}.Update(ctx, before, after)
 		}})
 		return nil
 	})

@@ -33,20 +33,12 @@ func (d dialector) Translate(err error) error {
 	return err
 }
 
-// translate is Translate for the error of a statement that GORM does not run.
+// translate is Translate for an error that GORM does not return, such as that of a batch.Group.
 func translate(db *gorm.DB, err error) error {
 	if err == nil {
 		return nil
 	}
 	return db.Dialector.(gorm.ErrorTranslator).Translate(err)
-}
-
-// unavailable returns an ErrUnavailable for an error of a batch.Group itself, and otherwise err.
-func unavailable(err error) error {
-	if errors.Is(err, batch.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return domain.Unavailable(err)
-	}
-	return err
 }
 
 // notFoundAs returns notFound if err is a gorm.ErrRecordNotFound, and otherwise err.

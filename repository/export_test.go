@@ -14,7 +14,7 @@ import (
 
 // These are for the tests of package repository_test, which import an engine.
 
-func (s *Store) slots() *semaphore.Weighted { return s.reads.readers.slots }
+func (s *Store) slots() *semaphore.Weighted { return s.readers.slots }
 
 // AcquireReadSlots acquires n of the connections that read.
 func (s *Store) AcquireReadSlots(ctx context.Context, n int64) error {
@@ -29,16 +29,16 @@ func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
 
 // AcquireSearch makes searches wait until release is called.
 func (s *Store) AcquireSearch() (release func()) {
-	_ = s.reads.readers.search.Acquire(context.Background(), 1) // cannot fail
-	return func() { s.reads.readers.search.Release(1) }
+	_ = s.readers.search.Acquire(context.Background(), 1) // cannot fail
+	return func() { s.readers.search.Release(1) }
 }
 
 // ReadWaits returns how many reads have waited.
-func (s *Store) ReadWaits() int64 { return s.reads.readers.waits.Load() }
+func (s *Store) ReadWaits() int64 { return s.readers.waits.Load() }
 
 // ExecIn runs a statement in the transaction of r, which does not know that it has written something.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
-	_, err := r.Pets.(pets).tx.begun.ExecContext(ctx, statement)
+	_, err := r.Pets.(pets).begun.ExecContext(ctx, statement)
 	return err
 }
 
@@ -48,7 +48,7 @@ func (s *Store) FailureOf(err error) engine.Failure { return failureOf(s.databas
 // Explain returns the plan of SQLite for a statement.
 func (s *Store) Explain(ctx context.Context, statement string) (plan string, err error) {
 	var steps []struct{ Detail string }
-	err = s.reads.db.WithContext(ctx).Raw("EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...).Find(&steps).Error
+	err = s.readers.db.WithContext(ctx).Raw("EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...).Find(&steps).Error
 	for _, step := range steps {
 		plan += step.Detail + "\n"
 	}

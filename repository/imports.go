@@ -10,7 +10,7 @@ import (
 )
 
 // imports implements port.ImportRepository.
-type imports struct{ session }
+type imports struct{ *transaction }
 
 func (i imports) Added(ctx context.Context, file port.FileDigest) (int64, error) {
 	var model importModel
@@ -20,5 +20,5 @@ func (i imports) Added(ctx context.Context, file port.FileDigest) (int64, error)
 
 func (i imports) SetAdded(ctx context.Context, file port.FileDigest, added int64) error {
 	model := importModel{Digest: file[:], Added: added}
-	return i.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&model) })
+	return i.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&model) })
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/internal/batch"
-	"example.com/petstore/internal/port"
 )
 
 const (
@@ -25,8 +25,7 @@ const (
 // that a new key is valid immediately. Look-ups that wait share a query: so clients with unknown keys, however many, use one
 // of the connections that read. While the database is unavailable, a key is used for staleIfUnavailable.
 type keyCache struct {
-	port.KeyReader
-	readers            *readers
+	*readers
 	staleIfUnavailable time.Duration
 	entries            *otter.Cache[apikey.Hash, foundKey]
 	lookups            *batch.Group[*keyLookup]
@@ -48,13 +47,14 @@ type foundKey struct {
 }
 
 // newKeyCache returns a keyCache of the keys in the store. The caller must close lookups.
-func newKeyCache(stored keys, staleIfUnavailable time.Duration) (*keyCache, error) {
+func newKeyCache(r *readers, staleIfUnavailable time.Duration) (*keyCache, error) {
 	entries, err := otter.New(&otter.Options[apikey.Hash, foundKey]{
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // without an Executor, otter would start a goroutine
 	})
-	lookups := batch.New(batch.Options{Size: maxSharedLookups, Leave: true, Timeout: stored.readers.timeout}, stored.find)
-	return &keyCache{stored, stored.readers, staleIfUnavailable, entries, lookups}, err
+	c := &keyCache{readers: r, staleIfUnavailable: staleIfUnavailable, entries: entries}
+	c.lookups = batch.New(batch.Options{Size: maxSharedLookups, Leave: true, Timeout: r.timeout}, c.find)
+	return c, err
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
@@ -64,7 +64,7 @@ func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key
 		return known.key, nil
 	}
 	lookup := &keyLookup{hash: hash}
-	err := c.readers.share(func() error { return c.lookups.Do(ctx, lookup) })
+	err := c.share(func() error { return c.lookups.Do(ctx, lookup) })
 	switch {
 	case ok && errors.Is(err, domain.ErrUnavailable) && now.Sub(known.at) < c.staleIfUnavailable:
 		return known.key, nil
@@ -75,4 +75,50 @@ func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key
 	}
 	c.entries.Set(hash, foundKey{lookup.key, now})
 	return lookup.key, nil
+}
+
+// find runs the look-ups that take returns with one query, once a connection is free. It repeats the last hash, so that few
+// statements are prepared.
+func (c *keyCache) find(ctx context.Context, deadline time.Time, take func() []*keyLookup) error {
+	return c.run(ctx, deadline, func(db *gorm.DB) error {
+		lookups := take()
+		byHash := make(map[apikey.Hash][]*keyLookup, len(lookups))
+		var hashes [][]byte
+		for _, lookup := range lookups {
+			byHash[lookup.hash] = append(byHash[lookup.hash], lookup)
+			hashes = append(hashes, lookup.hash[:])
+		}
+		for len(hashes)&(len(hashes)-1) != 0 {
+			hashes = append(hashes, hashes[len(hashes)-1])
+		}
+		var models []keyModel
+		if err := db.Where("hash IN ?", hashes).Find(&models).Error; err != nil {
+			return err
+		}
+		for i := range models {
+			key, err := models[i].record()
+			if err != nil {
+				return err
+			}
+			for _, lookup := range byHash[key.Hash] {
+				lookup.key = key
+			}
+		}
+		return nil
+	})
+}
+
+func (c *keyCache) List(ctx context.Context) ([]apikey.Key, error) {
+	var models []keyModel
+	if err := c.read(ctx, func(db *gorm.DB) error { return db.Order("id").Find(&models).Error }); err != nil {
+		return nil, err
+	}
+	all := make([]apikey.Key, len(models))
+	for i := range models {
+		var err error
+		if all[i], err = models[i].record(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }

@@ -106,18 +106,18 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	s.reads = session{db: db, readers: newReaders(database.IsRemote(), o.MaxOpenConns, s.timeout, s.usable, s.report)}
-	s.pets = reader[domain.Pet]{session: s.reads, table: petTable, window: cmp.Or(o.SearchWindow, defaultSearchWindow)}
-	s.orders = reader[domain.Order]{session: s.reads, table: orderTable}
-	ofRequests := s.reads // what a request with StaleIfUnavailable does not wait for
+	s.readers = newReaders(db, database.IsRemote(), o.MaxOpenConns, s.timeout, s.usable, s.report)
+	s.pets.reader = reader[domain.Pet]{readers: s.readers, table: petTable, window: cmp.Or(o.SearchWindow, defaultSearchWindow)}
+	s.orders.reader = reader[domain.Order]{readers: s.readers, table: orderTable}
+	ofRequests := s.readers // what a request with StaleIfUnavailable does not wait for
 	if o.StaleIfUnavailable > 0 {
-		ofRequests.readers = s.reads.readers.within(min(s.timeout, staleTimeout))
+		ofRequests = s.readers.within(min(s.timeout, staleTimeout))
 	}
 	if database.IsRemote() {
-		s.pets.shared, s.orders.shared = s.pets.share(), s.orders.share()
+		s.pets.shared, s.orders.shared = s.pets.newGroup(), s.orders.newGroup()
 	}
-	s.checker = freshness.New(database, ofRequests.readers.timeout, o.StaleIfUnavailable == 0)
-	if s.keys, err = newKeyCache(keys{ofRequests}, o.StaleIfUnavailable); err != nil {
+	s.checker = freshness.New(database, ofRequests.timeout, o.StaleIfUnavailable == 0)
+	if s.keys, err = newKeyCache(ofRequests, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}
 	clock, now := &claimClock{}, o.Now

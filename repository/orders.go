@@ -9,45 +9,59 @@ import (
 	"example.com/petstore/domain"
 )
 
-// orders implements port.OrderRepository.
-type orders struct{ reader[domain.Order] }
+// orderReader implements port.OrderReader.
+type orderReader struct{ reader[domain.Order] }
 
-func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	return o.get(ctx, id, domain.OrderNotFound)
-}
-
-func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
+func (o orderReader) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
 	if q.IDs != nil {
 		return o.pageByID(ctx, q.IDs, q.Newest, q.Selects)
 	}
 	return o.page(ctx, filterOf("pet_id", q.PetID, q.Statuses, domain.OrderStatuses()), q.PageRequest)
 }
 
-func (o orders) Live(ctx context.Context, petID int64) (_ bool, err error) {
-	var n int64
+func (o orderReader) Live(ctx context.Context, petID int64) (ordered bool, err error) {
 	err = o.read(ctx, func(db *gorm.DB) error {
-		return db.Model(&orderModel{}).Where("pet_id = ? AND status <> 'cancelled'", petID).Count(&n).Error
+		ordered, err = live(db, petID)
+		return err
 	})
+	return ordered, err
+}
+
+// live reports whether the animal has an order that is not cancelled.
+func live(db *gorm.DB, petID int64) (bool, error) {
+	var n int64
+	err := db.Model(&orderModel{}).Where("pet_id = ? AND status <> 'cancelled'", petID).Count(&n).Error
 	return n > 0, err
 }
 
-func (o orders) Count(ctx context.Context, status domain.OrderStatus) (n int64, err error) {
-	err = o.each(ctx, func(db *gorm.DB) error { return withStatus(db.Model(&orderModel{}), status).Count(&n).Error })
+func (o orderReader) Count(ctx context.Context, status domain.OrderStatus) (n int64, err error) {
+	err = o.readAll(ctx, func(db *gorm.DB) error { return withStatus(db.Model(&orderModel{}), status).Count(&n).Error })
 	return n, err
 }
 
-func (o orders) Each(ctx context.Context, status domain.OrderStatus, fn func(domain.Order) error) error {
-	return o.each(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &orderModel{}, "id", fn) })
+func (o orderReader) Each(ctx context.Context, status domain.OrderStatus, fn func(domain.Order) error) error {
+	return o.readAll(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &orderModel{}, "id", fn) })
+}
+
+// orders implements port.OrderRepository.
+type orders struct{ *transaction }
+
+func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
+	return orderTable.take(o.db.WithContext(ctx), id)
+}
+
+func (o orders) Live(ctx context.Context, petID int64) (bool, error) {
+	return live(o.db.WithContext(ctx), petID)
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
-	order := domain.Order{ID: o.tx.LastOrder + 1, PetID: petID, Status: domain.OrderPlaced, CreatedAt: at, UpdatedAt: at}
+	order := domain.Order{ID: o.LastOrder + 1, PetID: petID, Status: domain.OrderPlaced, CreatedAt: at, UpdatedAt: at}
 	model := newOrderModel(order)
-	if err := o.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Create(&model) }); err != nil {
+	if err := o.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Create(&model) }); err != nil {
 		return domain.Order{}, err
 	}
-	o.tx.LastOrder++
-	o.tx.add(ctx, domain.ChangeOrderPlaced, domain.ChangedRecords{Order: &order})
+	o.LastOrder++
+	o.add(ctx, domain.ChangeOrderPlaced, domain.ChangedRecords{Order: &order})
 	return order, nil
 }
 
@@ -59,9 +73,9 @@ var changeOfOrder = map[domain.OrderStatus]domain.ChangeType{
 
 func (o orders) End(ctx context.Context, order domain.Order) error {
 	model := newOrderModel(order)
-	if err := o.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("status", "updated_at").Updates(&model) }); err != nil {
+	if err := o.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Select("status", "updated_at").Updates(&model) }); err != nil {
 		return err
 	}
-	o.tx.add(ctx, changeOfOrder[order.Status], domain.ChangedRecords{Order: &order})
+	o.add(ctx, changeOfOrder[order.Status], domain.ChangedRecords{Order: &order})
 	return nil
 }

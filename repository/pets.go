@@ -10,26 +10,22 @@ import (
 	"example.com/petstore/domain"
 )
 
-// pets implements port.PetRepository.
-type pets struct{ reader[domain.Pet] }
+// petReader implements port.PetReader.
+type petReader struct{ reader[domain.Pet] }
 
-func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	return p.get(ctx, id, domain.PetNotFound)
-}
-
-func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+func (p petReader) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
 	if q.IDs != nil {
 		return p.pageByID(ctx, q.IDs, q.Newest, q.Selects)
 	}
 	f := filterOf("category_id", q.CategoryID, q.Statuses, append(domain.PetStatuses(), ""))
 	if q.Text != "" {
 		f.text = domain.FoldName(q.Text)
-		return p.search(ctx, f, q.PageRequest)
+		return p.searchPage(ctx, f, q.PageRequest)
 	}
 	return p.page(ctx, f, q.PageRequest)
 }
 
-func (p pets) Inventory(ctx context.Context, categoryID *int64) (inventory domain.Inventory, err error) {
+func (p petReader) Inventory(ctx context.Context, categoryID *int64) (inventory domain.Inventory, err error) {
 	err = p.read(ctx, func(db *gorm.DB) error {
 		query := db.Table("store").Select("store.position, store.available, store.pending, store.sold, store.none")
 		if categoryID != nil {
@@ -42,26 +38,33 @@ func (p pets) Inventory(ctx context.Context, categoryID *int64) (inventory domai
 	return inventory, err
 }
 
-func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {
-	err = p.each(ctx, func(db *gorm.DB) error { return withStatus(db.Model(&petModel{}), status).Count(&n).Error })
+func (p petReader) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {
+	err = p.readAll(ctx, func(db *gorm.DB) error { return withStatus(db.Model(&petModel{}), status).Count(&n).Error })
 	return n, err
 }
 
-func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
-	return p.each(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &petModel{}, "id", fn) })
+func (p petReader) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
+	return p.readAll(ctx, func(db *gorm.DB) error { return eachOf(withStatus(db, status), &petModel{}, "id", fn) })
+}
+
+// pets implements port.PetRepository.
+type pets struct{ *transaction }
+
+func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
+	return petTable.take(p.db.WithContext(ctx), id)
 }
 
 var insertPets = newInsert("pets", "id, name, name_key, category_id, status", "")
 
 func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
-	created, err := p.tx.giveIDs(news)
+	created, err := p.giveIDs(news)
 	if err == nil {
-		err = p.tx.insertPets(created)
+		err = p.insertPets(created)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.tx.addedPets(ctx, created)
+	p.addedPets(ctx, created)
 	return created, nil
 }
 
@@ -104,17 +107,17 @@ func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
 	if after.Status != before.Status {
 		changed["status"] = string(after.Status)
 	}
-	if err := p.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: after.ID}).Updates(changed) }); err != nil {
+	if err := p.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Model(&petModel{ID: after.ID}).Updates(changed) }); err != nil {
 		return err
 	}
-	p.tx.add(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})
+	p.add(ctx, domain.ChangePetUpdated, domain.ChangedRecords{Pet: &after, Before: &before})
 	return nil
 }
 
 func (p pets) Remove(ctx context.Context, pet domain.Pet) error {
-	if err := p.tx.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
+	if err := p.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
 		return err
 	}
-	p.tx.add(ctx, domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})
+	p.add(ctx, domain.ChangePetRemoved, domain.ChangedRecords{Pet: &pet})
 	return nil
 }

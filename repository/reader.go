@@ -19,23 +19,24 @@ import (
 type table[T any] struct {
 	newModel func() row[T]
 	id       func(T) int64
+	notFound func(id int64) error
 	name     string
 	columns  string // all columns, separated by commas
 }
 
 var (
-	petTable   = newTable(func() row[domain.Pet] { return &petModel{} }, func(p domain.Pet) int64 { return p.ID })
-	orderTable = newTable(func() row[domain.Order] { return &orderModel{} }, func(o domain.Order) int64 { return o.ID })
+	petTable   = newTable(func() row[domain.Pet] { return &petModel{} }, func(p domain.Pet) int64 { return p.ID }, domain.PetNotFound)
+	orderTable = newTable(func() row[domain.Order] { return &orderModel{} }, func(o domain.Order) int64 { return o.ID }, domain.OrderNotFound)
 )
 
-func newTable[T any](newModel func() row[T], id func(T) int64) table[T] {
+func newTable[T any](newModel func() row[T], id func(T) int64, notFound func(int64) error) table[T] {
 	model, _ := schema.Parse(newModel(), &sync.Map{}, schema.NamingStrategy{}) // fails only for a type that is no model
-	return table[T]{newModel, id, model.Table, strings.Join(model.DBNames, ", ")}
+	return table[T]{newModel, id, notFound, model.Table, strings.Join(model.DBNames, ", ")}
 }
 
-// A reader reads the records of a table.
+// A reader reads the records of a table outside any transaction.
 type reader[T any] struct {
-	session
+	*readers
 	table[T]
 	shared *batch.Group[*readByID[T]] // if not nil, concurrent reads by id share a query
 	window int                        // Options.SearchWindow
@@ -66,7 +67,7 @@ type readByID[T any] struct {
 func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error) {
 	read := &readByID[T]{ids: ids}
 	if r.shared != nil {
-		return read, r.readers.share(func() error { return r.shared.Do(ctx, read) })
+		return read, r.share(func() error { return r.shared.Do(ctx, read) })
 	}
 	return read, r.read(ctx, func(db *gorm.DB) (err error) {
 		read.found, read.position, err = r.withIDs(db, ids)
@@ -77,11 +78,11 @@ func (r reader[T]) byID(ctx context.Context, ids ...int64) (*readByID[T], error)
 // maxSharedReads is the maximum number of reads that share a query.
 const maxSharedReads = 64
 
-// share lets concurrent reads by id share a query. The caller must close the group.
-func (r reader[T]) share() *batch.Group[*readByID[T]] {
-	o := batch.Options{Size: maxSharedReads, Leave: true, Timeout: r.readers.timeout}
+// newGroup returns the group by which concurrent reads by id share a query. The caller must close it.
+func (r reader[T]) newGroup() *batch.Group[*readByID[T]] {
+	o := batch.Options{Size: maxSharedReads, Leave: true, Timeout: r.timeout}
 	return batch.New(o, func(ctx context.Context, deadline time.Time, take func() []*readByID[T]) error {
-		return r.readers.run(ctx, deadline, r.db, func(db *gorm.DB) error { return r.readTogether(db, take()) })
+		return r.run(ctx, deadline, func(db *gorm.DB) error { return r.readTogether(db, take()) })
 	})
 }
 
@@ -109,7 +110,7 @@ func (r reader[T]) readTogether(db *gorm.DB, reads []*readByID[T]) error {
 
 // withIDs returns the records with ids that exist, and the position of the changes that they include. It repeats the last
 // id, so that few statements are prepared.
-func (r reader[T]) withIDs(db *gorm.DB, ids []int64) (found []T, position int64, err error) {
+func (t table[T]) withIDs(db *gorm.DB, ids []int64) (found []T, position int64, err error) {
 	var args []any
 	for _, id := range ids {
 		args = append(args, id)
@@ -117,21 +118,32 @@ func (r reader[T]) withIDs(db *gorm.DB, ids []int64) (found []T, position int64,
 	for len(args)&(len(args)-1) != 0 {
 		args = append(args, args[len(args)-1])
 	}
-	query := "SELECT (SELECT position FROM store), " + r.columns + " FROM " + r.name + " WHERE id IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
-	found, err = r.records(db.Raw(query, args...), len(ids), &position)
+	query := "SELECT (SELECT position FROM store), " + t.columns + " FROM " + t.name + " WHERE id IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
+	found, err = t.records(db.Raw(query, args...), len(ids), &position)
 	return found, position, err
 }
 
-// get returns the record with an id, or the error notFound.
-func (r reader[T]) get(ctx context.Context, id int64, notFound func(int64) error) (record T, err error) {
+// Get returns the record with an id, or an ErrNotFound.
+func (r reader[T]) Get(ctx context.Context, id int64) (T, error) {
 	read, err := r.byID(ctx, id)
-	if err != nil {
+	return r.only(id, read.found, err)
+}
+
+// take is Get in a transaction.
+func (t table[T]) take(db *gorm.DB, id int64) (T, error) {
+	found, _, err := t.withIDs(db, []int64{id})
+	return t.only(id, found, err)
+}
+
+// only returns the record that was found by its id.
+func (t table[T]) only(id int64, found []T, err error) (record T, _ error) {
+	switch {
+	case err != nil:
 		return record, err
+	case len(found) == 0:
+		return record, t.notFound(id)
 	}
-	if len(read.found) == 0 {
-		return record, notFound(id)
-	}
-	return read.found[0], nil
+	return found[0], nil
 }
 
 // pageByID returns the records with ids that selects accepts, as one page.
@@ -167,11 +179,11 @@ func (r reader[T]) full(records []T, limit int) domain.Page[T] {
 	return domain.Page[T]{Items: records[:limit], More: true, Next: r.id(records[limit-1])}
 }
 
-// search returns a page of the records that match a filter with a text. It reads the rows of a window, so every page takes
-// the same time, however rare the text is.
-func (r reader[T]) search(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
+// searchPage returns a page of the records that match a filter with a text. It reads the rows of a window, so every page
+// takes the same time, however rare the text is.
+func (r reader[T]) searchPage(ctx context.Context, f filter, p domain.PageRequest) (page domain.Page[T], err error) {
 	var last int64 // 0 if the window has all rows behind p.After
-	err = r.session.search(ctx, func(db *gorm.DB) error {
+	err = r.readSearch(ctx, func(db *gorm.DB) error {
 		query, args := r.windowQuery(p, r.window)
 		if err := scan(db.Raw(query, args...), []any{&last}, func() error { return nil }); err != nil {
 			return err
@@ -184,15 +196,6 @@ func (r reader[T]) search(ctx context.Context, f filter, p domain.PageRequest) (
 		page.More, page.Next = true, last
 	}
 	return page, err
-}
-
-// each calls fn with each record of a query, ascending by id. If fn returns an error or ctx ends, it stops and returns
-// the error.
-func (s session) each(ctx context.Context, fn func(db *gorm.DB) error) error {
-	if s.readers == nil {
-		return fn(s.db.WithContext(ctx))
-	}
-	return s.readers.readAll(ctx, s.db, fn)
 }
 
 // eachOf calls fn with each record of a query on the table of model, ascending by key. It scans all rows into model: GORM's

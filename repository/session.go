@@ -6,38 +6,13 @@ import (
 
 	"gorm.io/gorm"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/port"
 )
 
-// A session runs the statements of a repository: in a transaction, or on the connections that read.
-type session struct {
-	db      *gorm.DB
-	readers *readers     // nil in a transaction
-	tx      *transaction // nil outside a transaction
-}
-
-// read calls fn with GORM, in the transaction or on a connection that reads. fn must use the connection only until it
-// returns.
-func (s session) read(ctx context.Context, fn func(db *gorm.DB) error) error {
-	if s.readers == nil {
-		return fn(s.db.WithContext(ctx))
-	}
-	return s.readers.read(ctx, s.db, fn)
-}
-
-// search is read for a search.
-func (s session) search(ctx context.Context, fn func(db *gorm.DB) error) error {
-	if s.readers == nil {
-		return fn(s.db.WithContext(ctx))
-	}
-	return s.readers.readSearch(ctx, s.db, fn)
-}
-
 // A transaction is the transaction of the functions and the creations of a batch.
 type transaction struct {
-	session
+	db *gorm.DB // runs its statements in the transaction
 	collector
 	begun          *groupcommit.Tx
 	claimClock     *claimClock
@@ -46,22 +21,13 @@ type transaction struct {
 }
 
 func newTransaction(db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, found foundClaims) *transaction {
-	t := &transaction{
-		session: session{db: db}, collector: newCollector(tx.State()), begun: tx, claimClock: clock, found: found,
-	}
-	t.tx = t
-	return t
-}
-
-func (t *transaction) pets() pets {
-	return pets{reader[domain.Pet]{session: t.session, table: petTable, window: defaultSearchWindow}}
+	return &transaction{db: db, collector: newCollector(tx.State()), begun: tx, claimClock: clock, found: found}
 }
 
 func (t *transaction) repositories() port.Repositories {
-	s := t.session
 	return port.Repositories{
-		Pets: t.pets(), Orders: orders{reader[domain.Order]{session: s, table: orderTable}}, Categories: categories{s},
-		Changes: changes{s}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
+		Pets: pets{t}, Orders: orders{t}, Categories: categories{t}, Changes: changes{t}, Keys: keys{t}, Idempotency: idempotency{t},
+		Imports: imports{t},
 	}
 }
 

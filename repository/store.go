@@ -22,9 +22,9 @@ type Store struct {
 	database       engine.Database
 	timeout        time.Duration        // of each call, see Options.Timeout
 	observeFailure func(engine.Failure) // Options.ObserveFailure, may be nil
-	reads          session
-	pets           reader[domain.Pet]
-	orders         reader[domain.Order]
+	readers        *readers
+	pets           petReader
+	orders         orderReader
 	queue          *groupcommit.Queue[*transaction, *creation]
 	checker        *freshness.Checker
 	keys           *keyCache
@@ -36,16 +36,16 @@ type Store struct {
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() port.PetReader { return pets{s.pets} }
+func (s *Store) Pets() port.PetReader { return s.pets }
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() port.OrderReader { return orders{s.orders} }
+func (s *Store) Orders() port.OrderReader { return s.orders }
 
 // Categories reads the categories outside any transaction.
-func (s *Store) Categories() port.CategoryReader { return categories{s.reads} }
+func (s *Store) Categories() port.CategoryReader { return categoryReader{s.readers} }
 
 // Changes reads the changes outside any transaction.
-func (s *Store) Changes() port.ChangeReader { return changes{s.reads} }
+func (s *Store) Changes() port.ChangeReader { return changeReader{s.readers} }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() port.KeyReader { return s.keys }
@@ -87,7 +87,7 @@ func (s *Store) IsRemote() bool { return s.database.IsRemote() }
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.Numbers(ctx)
 	if err == nil {
-		err = s.reads.read(ctx, func(db *gorm.DB) error { return db.Model(&petModel{}).Limit(1).Pluck("id", new([]int64)).Error })
+		err = s.readers.read(ctx, func(db *gorm.DB) error { return db.Model(&petModel{}).Limit(1).Pluck("id", new([]int64)).Error })
 	}
 	if err == nil {
 		if err = s.database.Check(ctx); err != nil {
@@ -149,7 +149,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 	for name, pool := range s.database.Pools() {
 		all = append(all, collectors.NewDBStatsCollector(pool, name))
 	}
-	r := s.reads.readers
+	r := s.readers
 	return append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "petstore_store_read_waits_total", Help: "Reads that have waited for a connection.",
 	}, func() float64 { return float64(r.waits.Load()) }), prometheus.NewCounterFunc(prometheus.CounterOpts{

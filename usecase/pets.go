@@ -177,7 +177,7 @@ func checkMatches(pet domain.Pet, matches func(domain.Pet) bool) error {
 }
 
 // checkNotOrdered returns an ErrConflict (pet_ordered) if an animal has an order that is not cancelled.
-func checkNotOrdered(ctx context.Context, orders port.OrderReader, pet domain.Pet) error {
+func checkNotOrdered(ctx context.Context, orders port.OrderFinder, pet domain.Pet) error {
 	ordered, err := orders.Live(ctx, pet.ID)
 	if err == nil && ordered {
 		err = domain.PetOrdered(pet.ID, pet.Status)

@@ -25,17 +25,17 @@ type PetReader interface {
 	Count(ctx context.Context, status domain.PetStatus) (int64, error)
 	// Each calls fn with each animal that has the status, ascending by id. If status is empty, it selects all animals.
 	// Each reads one snapshot, one animal at a time, so that memory does not grow with their number. When fn returns an
-	// error, Each returns it. When ctx ends, Each returns an ErrUnavailable. In a transaction, fn must not use the
-	// Repositories of the transaction.
+	// error, Each returns it. When ctx ends, Each returns an ErrUnavailable.
 	//
-	// Outside a transaction, one Each or Count of a store runs at a time: fn must call neither. Another call waits, at most
-	// for the timeout of the store. Other reads do not wait.
+	// One Each or Count of a store runs at a time: fn must call neither. Another call waits, at most for the timeout of the
+	// store. Other reads do not wait.
 	Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error
 }
 
 // A PetRepository changes the catalogue.
 type PetRepository interface {
-	PetReader
+	// Get returns the animal, or an ErrNotFound (pet_not_found).
+	Get(ctx context.Context, id int64) (domain.Pet, error)
 	// Create adds animals, and returns them in the same order. Their ids ascend in this order.
 	Create(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
 	// Update replaces the animal before, which the transaction has read, by after, which differs from it and has the same id.
@@ -44,14 +44,19 @@ type PetRepository interface {
 	Remove(ctx context.Context, pet domain.Pet) error
 }
 
-// An OrderReader reads the orders.
-type OrderReader interface {
+// An OrderFinder finds single orders.
+type OrderFinder interface {
 	// Get returns the order, or an ErrNotFound (order_not_found).
 	Get(ctx context.Context, id int64) (domain.Order, error)
-	// List returns the page that q selects. It does not validate q.
-	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	// Live reports whether the animal has an order that is not cancelled.
 	Live(ctx context.Context, petID int64) (bool, error)
+}
+
+// An OrderReader reads the orders.
+type OrderReader interface {
+	OrderFinder
+	// List returns the page that q selects. It does not validate q.
+	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	// Count is PetReader.Count for orders.
 	Count(ctx context.Context, status domain.OrderStatus) (int64, error)
 	// Each is PetReader.Each for orders.
@@ -60,7 +65,7 @@ type OrderReader interface {
 
 // An OrderRepository changes the orders.
 type OrderRepository interface {
-	OrderReader
+	OrderFinder
 	// Create places an order for an animal that has no other order that is not cancelled.
 	Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error)
 	// End sets the status and UpdatedAt of an order that the transaction has read as placed.
@@ -80,7 +85,6 @@ type CategoryReader interface {
 
 // A CategoryRepository changes the names of the categories.
 type CategoryRepository interface {
-	CategoryReader
 	// Find returns the category with the animals that it had before the transaction. Any number is a category: without a
 	// name, its name is empty.
 	Find(ctx context.Context, id int64) (domain.CategoryInventory, error)
@@ -106,7 +110,6 @@ type ChangeReader interface {
 
 // A ChangeRepository removes old changes.
 type ChangeRepository interface {
-	ChangeReader
 	// RemoveOld deletes a batch of the oldest changes if the last change of the batch is older than from, or newer than
 	// to, which means that the clock was wrong. RemoveOld keeps the last 1,000 changes. If it deletes a batch, it returns
 	// true; call it again.
@@ -125,7 +128,6 @@ type KeyReader interface {
 // A KeyRepository changes the API keys. If a time is before the creation of the key, the time of the creation is stored
 // instead.
 type KeyRepository interface {
-	KeyReader
 	// Get returns the key, or an ErrNotFound.
 	Get(ctx context.Context, id int64) (apikey.Key, error)
 	// Create stores a key, unless a key with the same hash exists. It reports whether it stored the key.
