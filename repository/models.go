@@ -33,10 +33,6 @@ type petModel struct {
 	Status     string // empty for an animal without a status
 }
 
-func newPetModel(pet domain.Pet) petModel {
-	return petModel{ID: pet.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: string(pet.Status)}
-}
-
 func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
 
 // errDamaged is the error for a row with values that are never stored. SQLite reads zeros where a file was
@@ -183,21 +179,14 @@ type importModel struct {
 	Added  int64
 }
 
-// An unfinishedCopyModel is a row that is in a store while package storecopy has not finished copying the
-// store Source into it.
-type unfinishedCopyModel struct {
-	Source string `gorm:"primaryKey"`
-}
-
 // TableName implements GORM's schema.Tabler.
-func (petModel) TableName() string            { return "pets" }
-func (orderModel) TableName() string          { return "orders" }
-func (changeModel) TableName() string         { return "changes" }
-func (categoryModel) TableName() string       { return "categories" }
-func (keyModel) TableName() string            { return "api_keys" }
-func (claimModel) TableName() string          { return "idempotency_keys" }
-func (importModel) TableName() string         { return "imports" }
-func (unfinishedCopyModel) TableName() string { return "unfinished_copy" }
+func (petModel) TableName() string      { return "pets" }
+func (orderModel) TableName() string    { return "orders" }
+func (changeModel) TableName() string   { return "changes" }
+func (categoryModel) TableName() string { return "categories" }
+func (keyModel) TableName() string      { return "api_keys" }
+func (claimModel) TableName() string    { return "idempotency_keys" }
+func (importModel) TableName() string   { return "imports" }
 
 func timeOf(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 

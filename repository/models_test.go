@@ -25,7 +25,6 @@ func TestModelsHaveEveryField(t *testing.T) {
 	outcome, err := claim.outcome()
 	testkit.Check(t, err)
 	testkit.WantFilled(t, outcome)
-	testkit.WantFilled(t, newPetModel(testkit.Filled[domain.Pet](t)))
 	testkit.WantFilled(t, newOrderModel(testkit.Filled[domain.Order](t)))
 	testkit.WantFilled(t, newKeyModel(testkit.Filled[apikey.NewKey](t)), "ID", "RevokedAt", "LastUsedAt")
 }

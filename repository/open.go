@@ -86,7 +86,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{database: database, timeout: cmp.Or(o.Timeout, defaultTimeout), observeFailure: o.ObserveFailure}
+	s, timeout := &Store{database: database, observeFailure: o.ObserveFailure}, cmp.Or(o.Timeout, defaultTimeout)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -103,15 +103,19 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		return nil, err
 	}
 	db.Statement.ConnPool = sqltrace.Pool(db.ConnPool, o.TracerProvider)
-	if err := checkFinished(db.WithContext(ctx)); err != nil {
+	source, err := engine.UnfinishedCopyOf(db.WithContext(ctx))
+	if err == nil && source != "" {
+		err = engine.UnfinishedCopyError(source)
+	}
+	if err != nil {
 		return nil, err
 	}
-	s.readers = newReaders(db, database.IsRemote(), o.MaxOpenConns, s.timeout, s.usable, s.report)
+	s.readers = newReaders(db, database.IsRemote(), o.MaxOpenConns, timeout, s.usable, s.report)
 	s.pets.reader = reader[domain.Pet]{readers: s.readers, table: petTable, window: cmp.Or(o.SearchWindow, defaultSearchWindow)}
 	s.orders.reader = reader[domain.Order]{readers: s.readers, table: orderTable}
 	ofRequests := s.readers // what a request with StaleIfUnavailable does not wait for
 	if o.StaleIfUnavailable > 0 {
-		ofRequests = s.readers.within(min(s.timeout, staleTimeout))
+		ofRequests = s.readers.within(min(timeout, staleTimeout))
 	}
 	if database.IsRemote() {
 		s.pets.shared, s.orders.shared = s.pets.newGroup(), s.orders.newGroup()
@@ -125,7 +129,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *creation]{
-		Timeout: s.timeout,
+		Timeout: timeout,
 		Prepare: func(creations []*creation) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
 			found := foundClaims{}
 			return func() []engine.Query { return found.queries(claimsOf(creations)) }, func(tx *groupcommit.Tx) *transaction {
@@ -145,13 +149,4 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		Observe: o.ObserveCommit,
 	})
 	return s, nil
-}
-
-// checkFinished returns an error if the store is an unfinished copy.
-func checkFinished(db *gorm.DB) error {
-	var unfinished unfinishedCopyModel
-	if err := db.Take(&unfinished).Error; err != nil {
-		return notFoundAs(err, nil)
-	}
-	return engine.UnfinishedCopyError(unfinished.Source)
 }

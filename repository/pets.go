@@ -84,8 +84,8 @@ func (t *transaction) giveIDs(news []domain.NewPet) ([]domain.Pet, error) {
 func (t *transaction) insertPets(pets []domain.Pet) error {
 	t.wrote() // also if the first of several statements succeeds
 	return translate(t.db, insertPets.rows(t.begun, len(pets), func(i int, to []any) []any {
-		m := newPetModel(pets[i])
-		return append(to, m.ID, m.Name, domain.FoldName(m.Name), m.CategoryID, m.Status)
+		pet := pets[i]
+		return append(to, pet.ID, pet.Name, domain.FoldName(pet.Name), pet.CategoryID, string(pet.Status))
 	}))
 }
 

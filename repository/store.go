@@ -20,7 +20,6 @@ import (
 // A Store is an open store. It is safe for concurrent use. The caller must close it.
 type Store struct {
 	database       engine.Database
-	timeout        time.Duration        // of each call, see Options.Timeout
 	observeFailure func(engine.Failure) // Options.ObserveFailure, may be nil
 	readers        *readers
 	pets           petReader

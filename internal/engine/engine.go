@@ -54,6 +54,12 @@ func UnfinishedCopyError(source string) error {
 	return fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", source)
 }
 
+// UnfinishedCopyOf returns the name of the source if a store is an unfinished copy, and otherwise "".
+func UnfinishedCopyOf(db *gorm.DB) (source string, err error) {
+	err = db.Table("unfinished_copy").Select("source").Limit(1).Find(&source).Error
+	return source, err
+}
+
 // A Schema is the schema of a store.
 type Schema struct {
 	Version  int64 // the number of the latest migration that was applied

@@ -64,8 +64,8 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	}
 	// If the context of a transaction ends, database/sql rolls it back in the background.
 	snapshot := db.WithContext(context.WithoutCancel(ctx)).Begin(&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	defer snapshot.Rollback()                     // the transaction has changed nothing
-	unfinished, err := unfinishedCopyOf(snapshot) // the error may be the error of Begin
+	defer snapshot.Rollback()                            // the transaction has changed nothing
+	unfinished, err := engine.UnfinishedCopyOf(snapshot) // the error may be the error of Begin
 	if err == nil && unfinished != "" {
 		err = engine.UnfinishedCopyError(unfinished)
 	}
@@ -100,10 +100,4 @@ func openGORM(database engine.Database) (*gorm.DB, error) {
 	// Errors are returned, and a log must not contain SQL with values.
 	config := gorm.Config{SkipDefaultTransaction: true, DisableAutomaticPing: true, Logger: logger.Discard}
 	return gorm.Open(database.Dialector(), &config)
-}
-
-// unfinishedCopyOf returns the name of the source if the store is an unfinished copy, and otherwise "".
-func unfinishedCopyOf(db *gorm.DB) (source string, err error) {
-	err = db.Table("unfinished_copy").Select("source").Limit(1).Scan(&source).Error
-	return source, err
 }

@@ -31,7 +31,7 @@ type copyJob struct {
 // begin marks an empty target as an unfinished copy of source, if it is not marked already.
 func (j copyJob) begin(ctx context.Context, source string) error {
 	return j.inTx(ctx, func(db *gorm.DB) error {
-		unfinished, err := unfinishedCopyOf(db)
+		unfinished, err := engine.UnfinishedCopyOf(db)
 		rows, countErr := countRows(db, append(copiedTables, changesTable))
 		switch err := cmp.Or(err, countErr); {
 		case err != nil:
