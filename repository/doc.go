@@ -5,6 +5,6 @@
 // Each table has a model in models.go and a repository, such as pets.go, which has its statements. GORM runs them, except
 // those that insert many rows (insert.go). pagequery.go makes the queries of pages.
 //
-// A transaction (session.go) collects what it changes (collect.go). Package groupcommit lets callers share a transaction.
+// A transaction (transaction.go) collects what it changes (collect.go). Package groupcommit lets callers share a transaction.
 // Package freshness tells caches which entries are stale.
 package repository
