@@ -81,7 +81,8 @@ func openOwn(t *testing.T, o repository.Options) (own *postgrestest.Server, stor
 	return own, open(t, dsn, o), dsn
 }
 
-// setStandby sets synchronous_standby_names of a server.
+// setStandby sets synchronous_standby_names of a server. Commits wait for a standby from when the checkpointer has read
+// the setting, which may be later than when connections show it. Before a checkpoint, it reads the settings again.
 func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	t.Helper()
 	check(t, server.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
@@ -89,6 +90,7 @@ func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	testkit.WaitUntil(t, "the setting applies", func() bool {
 		return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
 	})
+	check(t, server.Exec(t.Context(), "CHECKPOINT"))
 }
 
 // beginCommit runs fn in a transaction and returns when its commit waits for a standby. It returns the
