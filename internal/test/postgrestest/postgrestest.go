@@ -288,7 +288,7 @@ func (c *cluster) Start() error {
 
 // waitUntilReady waits until line 8 of postmaster.pid says that the server is ready.
 func (c *cluster) waitUntilReady() error {
-	for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(5 * time.Millisecond) {
 		status, _ := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")) // the file does not exist at first
 		if lines := strings.Split(string(status), "\n"); len(lines) > 7 && strings.TrimSpace(lines[7]) == "ready" {
 			return nil

@@ -49,10 +49,10 @@ func WantMessage(t testing.TB, what string, err error, texts ...string) {
 	}
 }
 
-// WaitUntil is WaitUntilWithin with a limit of 10 seconds.
+// WaitUntil is WaitUntilWithin with a limit of a minute, in which also a busy machine starts a server.
 func WaitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	WaitUntilWithin(t, 10*time.Second, what, condition)
+	WaitUntilWithin(t, time.Minute, what, condition)
 }
 
 // WaitUntilWithin checks a condition every 2 ms until it returns true. After the limit, which is Scaled, it ends
