@@ -3,11 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
-	"math/bits"
-	"slices"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -23,7 +19,7 @@ type idempotency struct{ *transaction }
 // Claim stores nothing. Until this transaction ends, no other transaction can write, so none can claim the
 // key.
 func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
-	found, err := i.findClaims(ctx, []port.Claim{claim}, foundClaims{})
+	found, err := i.findClaims(ctx, []port.Claim{claim})
 	earlier, ok := found[claim.IdempotencyKey]
 	return earlier, err == nil && !ok, err
 }
@@ -32,54 +28,32 @@ func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte
 	return i.insertClaims([]port.Claim{claim}, [][]byte{result})
 }
 
-// maxClaimsOfQuery is the maximum number of claims that one query finds. SQLite allows 500 parts of a query.
-const maxClaimsOfQuery = 64
-
-// claimStatements are the statements that find 1, 2, 4 … maxClaimsOfQuery claims, each by the primary key. With IN, PostgreSQL
-// would read all claims by their time until it has statistics about them: 0.65 times the POSTs with keys.
-var claimStatements = func() (statements []string) {
-	for n := 1; n <= maxClaimsOfQuery; n *= 2 {
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = fmt.Sprintf("SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = $%d AND value = $%d",
-				2*i+1, 2*i+2)
-		}
-		statements = append(statements, strings.Join(parts, " UNION ALL "))
-	}
-	return statements
-}()
+var findClaims = newLookup("SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = $%d AND value = $%d")
 
 // foundClaims are the claims that a transaction has read, by key, nil for a key without a claim.
 type foundClaims map[domain.IdempotencyKey]*claimModel
 
-// queries returns the queries that find the claims with the keys of claims. Once one is done, f has what it found.
-func (f foundClaims) queries(claims []port.Claim) (queries []engine.Query) {
-	for few := range slices.Chunk(claims, maxClaimsOfQuery) {
-		size := bits.Len(uint(len(few) - 1)) // the binary logarithm, rounded up
-		args := make([]any, 0, 2<<size)
-		for _, claim := range few {
-			args = append(args, claim.Caller, claim.Value)
-		}
-		for len(args) < cap(args) { // the last key is repeated, so that few statements are prepared
-			args = append(args, args[len(args)-2:]...)
-		}
-		m, found := &claimModel{}, foundClaims{}
-		queries = append(queries, engine.Query{Statement: claimStatements[size], Args: args, Fields: m.fields(), Row: func() error {
-			claim := *m
-			found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &claim
-			return nil
-		}, Done: func() {
-			for _, claim := range few {
-				f[claim.IdempotencyKey] = found[claim.IdempotencyKey]
-			}
-		}})
+// queries returns the queries that find the claims with the keys of claims. Once all are done, f has what they found.
+func (f foundClaims) queries(claims []port.Claim) []engine.Query {
+	keys := make([][]any, len(claims))
+	for i, claim := range claims {
+		keys[i] = []any{claim.Caller, claim.Value}
 	}
-	return queries
+	m, found := &claimModel{}, foundClaims{}
+	return findClaims.queries(keys, m.fields(), func() error {
+		claim := *m
+		found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &claim
+		return nil
+	}, func() {
+		for _, claim := range claims {
+			f[claim.IdempotencyKey] = found[claim.IdempotencyKey]
+		}
+	})
 }
 
 // findClaims returns the outcomes of the earlier claims with the keys of claims. It deletes those of them that have expired.
-// It reads the claims that found does not have, and adds them to it.
-func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found foundClaims) (map[domain.IdempotencyKey]port.Outcome, error) {
+// It reads the claims that the transaction has not read yet.
+func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[domain.IdempotencyKey]port.Outcome, error) {
 	if len(claims) == 0 {
 		return nil, nil
 	}
@@ -97,16 +71,20 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim, found
 			t.claimClock.expiredClaims = math.MaxInt
 		}
 	}
+	found := t.ahead.claims
 	var unknown []port.Claim
 	for _, claim := range claims {
 		if _, known := found[claim.IdempotencyKey]; !known {
 			unknown = append(unknown, claim)
 		}
 	}
-	for _, q := range found.queries(unknown) {
+	queries := found.queries(unknown)
+	for _, q := range queries {
 		if err := scan(db.Raw(q.Statement, q.Args...), q.Fields, q.Row); err != nil {
 			return nil, err
 		}
+	}
+	for _, q := range queries {
 		q.Done()
 	}
 	earlier := map[domain.IdempotencyKey]port.Outcome{}
@@ -188,6 +166,9 @@ func (t *transaction) insertClaims(claims []port.Claim, results [][]byte) error 
 		return nil
 	}
 	t.wrote()
+	for _, claim := range claims {
+		delete(t.ahead.claims, claim.IdempotencyKey)
+	}
 	if err := t.deleteExpired(); err != nil {
 		return err
 	}

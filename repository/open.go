@@ -128,15 +128,15 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if now == nil {
 		now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
-	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *creation]{
+	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *call]{
 		Timeout: timeout,
-		Prepare: func(creations []*creation) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
-			found := foundClaims{}
-			return func() []engine.Query { return found.queries(claimsOf(creations)) }, func(tx *groupcommit.Tx) *transaction {
+		Prepare: func(calls []*call) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
+			ahead := &ahead{claims: foundClaims{}}
+			return func() []engine.Query { return ahead.queries(calls) }, func(tx *groupcommit.Tx) *transaction {
 				// With a Context, Session returns a Statement of its own.
 				inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 				inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-				return newTransaction(inTx, tx, clock, found)
+				return newTransaction(inTx, tx, clock, ahead)
 			}
 		},
 		Create: (*transaction).create,

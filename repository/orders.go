@@ -47,10 +47,13 @@ func (o orderReader) Each(ctx context.Context, status domain.OrderStatus, fn fun
 type orders struct{ *transaction }
 
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	return orderTable.take(o.db.WithContext(ctx), id)
+	return orderTable.take(o.db.WithContext(ctx), o.ahead.orders, id)
 }
 
 func (o orders) Live(ctx context.Context, petID int64) (bool, error) {
+	if ordered, known := o.ahead.ordered[petID]; known {
+		return ordered, nil
+	}
 	return live(o.db.WithContext(ctx), petID)
 }
 

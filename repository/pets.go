@@ -51,7 +51,7 @@ func (p petReader) Each(ctx context.Context, status domain.PetStatus, fn func(do
 type pets struct{ *transaction }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	return petTable.take(p.db.WithContext(ctx), id)
+	return petTable.take(p.db.WithContext(ctx), p.ahead.pets, id)
 }
 
 var insertPets = newInsert("pets", "id, name, name_key, category_id, status", "")

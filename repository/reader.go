@@ -129,8 +129,11 @@ func (r reader[T]) Get(ctx context.Context, id int64) (T, error) {
 	return r.only(id, read.found, err)
 }
 
-// take is Get in a transaction.
-func (t table[T]) take(db *gorm.DB, id int64) (T, error) {
+// take is Get in a transaction, which has read the records of ahead.
+func (t table[T]) take(db *gorm.DB, ahead map[int64]T, id int64) (T, error) {
+	if record, known := ahead[id]; known {
+		return record, nil
+	}
 	found, _, err := t.withIDs(db, []int64{id})
 	return t.only(id, found, err)
 }

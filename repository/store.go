@@ -24,7 +24,7 @@ type Store struct {
 	readers        *readers
 	pets           petReader
 	orders         orderReader
-	queue          *groupcommit.Queue[*transaction, *creation]
+	queue          *groupcommit.Queue[*transaction, *call]
 	checker        *freshness.Checker
 	keys           *keyCache
 	newer          atomic.Int64 // the engine.NewerSchemaError of any call, 0 if there was none
@@ -50,8 +50,12 @@ func (s *Store) Changes() port.ChangeReader { return changeReader{s.readers} }
 func (s *Store) Keys() port.KeyReader { return s.keys }
 
 // InTx implements port.Transactor. Concurrent transactions share a commit.
-func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
-	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }))
+func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error, reads ...port.Reads) error {
+	calls := make([]*call, len(reads))
+	for i := range reads {
+		calls[i] = &call{Reads: reads[i]}
+	}
+	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }, calls...))
 }
 
 // errorOf reports and returns the error of a transaction. For an error of the queue, it returns an ErrUnavailable.

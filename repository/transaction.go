@@ -16,12 +16,12 @@ type transaction struct {
 	collector
 	begun          *groupcommit.Tx
 	claimClock     *claimClock
-	found          foundClaims // the claims that Begin has read ahead
-	deletedExpired bool        // the transaction has deleted expired claims
+	ahead          *ahead
+	deletedExpired bool // the transaction has deleted expired claims
 }
 
-func newTransaction(db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, found foundClaims) *transaction {
-	return &transaction{db: db, collector: newCollector(tx.State()), begun: tx, claimClock: clock, found: found}
+func newTransaction(db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, ahead *ahead) *transaction {
+	return &transaction{db: db, collector: newCollector(tx.State()), begun: tx, claimClock: clock, ahead: ahead}
 }
 
 func (t *transaction) repositories() port.Repositories {

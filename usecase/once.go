@@ -19,15 +19,16 @@ type request struct {
 
 // once runs fn in a transaction. If the request has an idempotency key, the claim of the key, the changes of fn and the
 // result of fn become durable together. A retry then returns the stored result and true, without running fn. If fn fails,
-// the key is not claimed.
+// the key is not claimed. reads is what fn reads.
 func once[T any](
-	ctx context.Context, tx port.Transactor, req request,
+	ctx context.Context, tx port.Transactor, req request, reads port.Reads,
 	fn func(context.Context, port.Repositories) (T, error),
 ) (result T, replayed bool, err error) {
 	claim, err := req.claim()
 	if err != nil {
 		return result, false, err
 	}
+	reads.Claim = claim
 	err = tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 		if req.key.IsZero() {
 			result, err = fn(ctx, r)
@@ -48,7 +49,7 @@ func once[T any](
 			return fmt.Errorf("encode the result of %s: %w", req.operation, err)
 		}
 		return r.Idempotency.Complete(ctx, claim, encoded)
-	})
+	}, reads)
 	return result, replayed && err == nil, err
 }
 

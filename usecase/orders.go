@@ -43,7 +43,7 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 // (pet_not_available), an ErrInvalid (invalid_idempotency_key) or an ErrReused.
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
-	return once(ctx, o.tx, request{"placeOrder", petID, key},
+	return once(ctx, o.tx, request{"placeOrder", petID, key}, port.Reads{Pets: []int64{petID}},
 		func(ctx context.Context, r port.Repositories) (domain.Order, error) {
 			return place(ctx, r, petID, now)
 		})
@@ -65,7 +65,7 @@ func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order 
 	err = o.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		order, changed, err = end(ctx, r, id, t, o.now())
 		return err
-	})
+	}, port.Reads{Orders: []int64{id}})
 	return order, changed && err == nil, err
 }
 

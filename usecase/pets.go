@@ -133,7 +133,7 @@ func (p *Pets) Update(
 			return err
 		}
 		return replace(ctx, r, before, after)
-	})
+	}, port.Reads{Pets: []int64{id}})
 	return after, changed && err == nil, err
 }
 
@@ -164,7 +164,7 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 			return err
 		}
 		return r.Pets.Remove(ctx, pet)
-	})
+	}, port.Reads{Pets: []int64{id}})
 }
 
 // checkMatches returns an ErrPrecondition if matches returns false for the animal. If matches is nil, every animal

@@ -69,16 +69,20 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 
 // stored returns the stored animals with the ids of pets, by id.
 func (r *Replacer) stored(ctx context.Context, pets []domain.Pet) (map[int64]domain.Pet, error) {
-	ids := make([]int64, len(pets))
-	for i, pet := range pets {
-		ids[i] = pet.ID
-	}
-	page, err := r.pets.List(ctx, domain.PetQuery{IDs: ids})
+	page, err := r.pets.List(ctx, domain.PetQuery{IDs: idsOf(pets)})
 	stored := map[int64]domain.Pet{}
 	for _, pet := range page.Items {
 		stored[pet.ID] = pet
 	}
 	return stored, err
+}
+
+func idsOf(pets []domain.Pet) []int64 {
+	ids := make([]int64, len(pets))
+	for i, pet := range pets {
+		ids[i] = pet.ID
+	}
+	return ids
 }
 
 // Run replaces the stored animals by the animals of a file. total is the number of animals in the file. Run does
@@ -116,7 +120,7 @@ func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
 			}
 		}
 		return nil
-	})
+	}, port.Reads{Pets: idsOf(differing)})
 	if err == nil {
 		r.replaced += replaced
 	}

@@ -7,7 +7,8 @@
 //	  Do(f1) ─────┤    └─ COMMIT: one sync of the disk ──────┘   ├─> nil
 //	  Do(f2) ─────┘                                              └─> the error of f2
 //
-// A caller gives the Queue a function (Do) or a creation (Create). A creation is records to insert, as data.
+// A caller gives the Queue a function (Do) or a creation (Create). A creation is records to insert, as data. Data of a
+// function says what it reads.
 // Package internal/batch makes batches of the calls. The leader of a batch begins a transaction on its own
 // goroutine, takes the calls that are queued by then, runs all creations with one call of create, and then
 // one function after the other. No caller gets a result that is not durable. If the commit fails, all callers
@@ -84,13 +85,13 @@ func (p *Panic) Unwrap() error {
 }
 
 // Options are the functions of a Queue. R is the type of the repositories that a function of a caller gets, C is the type
-// of a creation.
+// of the data of a call.
 type Options[R, C any] struct {
 	Timeout time.Duration // how long a call waits for the begin of its transaction, 0 for any time
-	// Prepare returns what engine.Database.Begin may read for creations ahead, and a function that returns the repositories
-	// for the transaction. creations are those that are queued before Begin. Until the transaction has begun, they may be
+	// Prepare returns what engine.Database.Begin may read ahead, and a function that returns the repositories for the
+	// transaction. data is that of the calls that are queued before Begin. Until the transaction has begun, they may be
 	// withdrawn, and others may arrive.
-	Prepare func(creations []C) (ahead func() []engine.Query, repositories func(*Tx) R)
+	Prepare func(data []C) (ahead func() []engine.Query, repositories func(*Tx) R)
 	Create  func(R, context.Context, []C) error // runs creations together
 	// Commit commits the transaction: it calls its argument and returns its error. No caller of the transaction returns
 	// before, so Commit can invalidate caches.
@@ -118,9 +119,9 @@ type Queue[R, C any] struct {
 
 // A call is a call of Do or Create.
 type call[R, C any] struct {
-	ctx      context.Context
-	fn       func(context.Context, R) error // nil for a creation
-	creation C
+	ctx  context.Context
+	fn   func(context.Context, R) error // nil for a creation
+	data []C                            // one for a creation
 
 	ended    bool // whether err or panicked is the result
 	err      error
@@ -149,15 +150,15 @@ func (q *Queue[R, C]) Waiting() int { return q.calls.Waiting() }
 //
 // fn may run on the goroutine of another caller, and more than once. Its context has the values of ctx, but
 // does not end, because SQLite would roll back the whole batch when a statement is interrupted. fn must not
-// use its repositories in another goroutine, nor after it has returned.
-func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error) error {
-	return q.do(&call[R, C]{ctx: ctx, fn: fn})
+// use its repositories in another goroutine, nor after it has returned. data is for Options.Prepare.
+func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error, data ...C) error {
+	return q.do(&call[R, C]{ctx: ctx, fn: fn, data: data})
 }
 
 // Create runs a creation in a transaction and returns nil when the transaction is durable. It returns errors
 // as Do does.
 func (q *Queue[R, C]) Create(ctx context.Context, creation C) error {
-	return q.do(&call[R, C]{ctx: ctx, creation: creation})
+	return q.do(&call[R, C]{ctx: ctx, data: []C{creation}})
 }
 
 func (q *Queue[R, C]) do(c *call[R, C]) error {

@@ -95,7 +95,7 @@ type testQueue struct {
 	commit   error // if not nil, the error of all commits
 
 	batches  []int      // the number of calls of each commit, recorded before their callers return
-	prepared [][]string // the names of the creations in each call of Prepare that had any
+	prepared [][]string // the data in each call of Prepare that had any
 	created  [][]string // the names of the creations that ran together
 }
 
@@ -110,9 +110,9 @@ func openQueue(t *testing.T) *testQueue {
 	check(t, errors.Join(err, tx.Commit()))
 	q := &testQueue{driver: created.Driver, database: &database{Database: opened}}
 	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options[names, string]{
-		Prepare: func(creations []string) (func() []engine.Query, func(*groupcommit.Tx) names) {
-			if len(creations) > 0 {
-				q.prepared = append(q.prepared, creations)
+		Prepare: func(data []string) (func() []engine.Query, func(*groupcommit.Tx) names) {
+			if len(data) > 0 {
+				q.prepared = append(q.prepared, data)
 			}
 			return nil, func(tx *groupcommit.Tx) names { return names{tx, &q.created} }
 		},

@@ -57,7 +57,7 @@ type schedule[R, C any] struct {
 func (s *schedule[R, C]) begin(ctx context.Context, calls []*call[R, C]) (engine.Tx, error) {
 	s.began = time.Now() //nolint:forbidigo // a duration, only for Observe
 	var ahead func() []engine.Query
-	ahead, s.repositories = s.queue.options.Prepare(creationsOf(calls))
+	ahead, s.repositories = s.queue.options.Prepare(dataOf(calls))
 	return s.queue.database.Begin(ctx, ahead)
 }
 
@@ -151,7 +151,7 @@ func steps[R, C any](calls []*call[R, C]) (all [][]*call[R, C]) {
 func (s *schedule[R, C]) runStep(repositories R, step []*call[R, C]) {
 	ctx, fn := step[0].ctx, step[0].fn
 	if fn == nil {
-		fn = func(ctx context.Context, r R) error { return s.queue.options.Create(r, ctx, creationsOf(step)) }
+		fn = func(ctx context.Context, r R) error { return s.queue.options.Create(r, ctx, dataOf(step)) }
 	}
 	if len(step) > 1 {
 		ctx = context.Background() // a span of the statements belongs to no caller
@@ -178,14 +178,12 @@ func (s *schedule[R, C]) runStep(repositories R, step []*call[R, C]) {
 	returned = true
 }
 
-// creationsOf returns the creations of those calls that have one.
-func creationsOf[R, C any](calls []*call[R, C]) (creations []C) {
+// dataOf returns the data of calls.
+func dataOf[R, C any](calls []*call[R, C]) (data []C) {
 	for _, c := range calls {
-		if c.fn == nil {
-			creations = append(creations, c.creation)
-		}
+		data = append(data, c.data...)
 	}
-	return creations
+	return data
 }
 
 // check decides what follows from a step. It returns true if the transaction continues.

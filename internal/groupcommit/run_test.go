@@ -256,6 +256,29 @@ func TestCreationsRunTogether(t *testing.T) {
 	}
 }
 
+// A function that runs again, in another transaction, has the same data.
+func TestTransactionIsPreparedForTheDataOfAllItsCalls(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t)
+	release := q.block(t)
+	results := []<-chan result{
+		q.call(t, func() error {
+			return q.Do(t.Context(), func(ctx context.Context, n names) error {
+				return cmp.Or(n.add(ctx, "rolled back"), errOwn)
+			}, "first", "second")
+		}),
+		q.call(t, func() error { return q.Create(t.Context(), "a") }),
+		q.call(t, func() error { return q.Do(t.Context(), adding("b"), "third") }),
+	}
+	release()
+	testkit.WantError(t, "the call that fails", (<-results[0]).err, errOwn)
+	check(t, errors.Join((<-results[1]).err, (<-results[2]).err))
+	want := [][]string{{"first", "second", "a", "third"}, {"a", "third"}, {"first", "second"}}
+	testkit.Equal(t, "the data for which transactions were prepared", want, q.prepared)
+	testkit.Equal(t, "the creations that ran together", [][]string{{"a"}, {"a"}}, q.created)
+	q.wantNames(t, "a", "b")
+}
+
 // SQLite rolls back by itself, for example when the disk is full. The errors of all callers name the cause.
 // They wrap the cause only if it is an error of the database.
 func TestTransactionRolledBackByTheDatabaseFailsTheBatch(t *testing.T) {

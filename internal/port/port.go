@@ -188,6 +188,13 @@ type ImportRepository interface {
 	SetAdded(ctx context.Context, file FileDigest, added int64) error
 }
 
+// Reads are what a transaction reads: the claim of an idempotency key unless it is zero, the animals and the orders with ids.
+// The animal of an order need not be named.
+type Reads struct {
+	Claim        Claim
+	Pets, Orders []int64
+}
+
 // Repositories are the repositories within one transaction.
 type Repositories struct {
 	Pets        PetRepository
@@ -205,7 +212,9 @@ type Transactor interface {
 	// back the transaction and returns the error. fn may run more than once, because of a conflict or because another
 	// transaction failed: it must have no effect except through r. It must not use r in another goroutine. If transactions
 	// use several stores, all must use the stores in the same order: otherwise two can wait for each other forever.
-	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error) error
+	//
+	// reads says what fn probably reads. Some stores then begin the transaction and read that in one round trip.
+	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error, reads ...Reads) error
 	// CreatePets adds all animals in one transaction, or none, and returns them once the transaction is durable. It is
 	// faster than InTx when many goroutines call it. If claim has a key, CreatePets also claims the key, and stores the
 	// animals as the result. If Claim would return false, CreatePets adds nothing and returns the outcome of the earlier

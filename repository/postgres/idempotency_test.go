@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -47,11 +48,17 @@ type creation struct {
 // queue calls create in a goroutine and waits until the store counts it.
 func queue(ctx context.Context, t *testing.T, s *repository.Store, key string) <-chan creation {
 	t.Helper()
-	before, done := s.Waiting(), make(chan creation, 1)
-	go func() {
+	return enqueue(t, s, func() creation {
 		created, err := create(ctx, s, key)
-		done <- creation{created, err}
-	}()
+		return creation{created, err}
+	})
+}
+
+// enqueue calls call in a goroutine and waits until the store counts it.
+func enqueue[T any](t *testing.T, s *repository.Store, call func() T) <-chan T {
+	t.Helper()
+	before, done := s.Waiting(), make(chan T, 1)
+	go func() { done <- call() }()
 	testkit.WaitUntil(t, "the call is queued", func() bool { return s.Waiting() > before })
 	return done
 }
@@ -117,30 +124,15 @@ func TestClaimsAreFoundWhateverHappensWhileATransactionBegins(t *testing.T) {
 	var batches []int
 	store := open(t, dsn, repository.Options{ObserveCommit: func(calls int, _ time.Duration) { batches = append(batches, calls) }})
 	wantCreated(t, store, "earlier", true)
-	wantWaiting := func() {
-		t.Helper()
-		const waiting = "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-		testkit.WaitUntil(t, "a transaction waits for the lock", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	release := blockStore(t, store)
 	leader, withdrawn := queue(t.Context(), t, store, "meanwhile"), queue(ctx, t, store, "withdrawn")
-	other, err := connect(t, dsn).BeginTx(t.Context(), nil)
-	check(t, err)
-	locked := make(chan error, 1)
-	go func() { // waiters get the lock of a table in their order, but not that of a row
-		_, err := other.ExecContext(t.Context(), "LOCK TABLE store IN EXCLUSIVE MODE")
-		locked <- err
-	}()
-	wantWaiting()
-	release()
-	check(t, <-locked)
-	wantWaiting()
+	other := overtake(t, dsn, release)
 	cancel()
 	testkit.WantError(t, "the withdrawn call", (<-withdrawn).Err, context.Canceled)
 	late, again := queue(t.Context(), t, store, "earlier"), queue(t.Context(), t, store, "withdrawn")
-	_, err = other.ExecContext(t.Context(), `INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at)
+	_, err := other.ExecContext(t.Context(), `INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at)
 		SELECT caller, 'meanwhile', fingerprint, result, claimed_at FROM idempotency_keys`)
 	check(t, errors.Join(err, other.Commit()))
 	testkit.Equal(t, "the creation whose key was claimed meanwhile", creation{}, <-leader)
@@ -148,6 +140,28 @@ func TestClaimsAreFoundWhateverHappensWhileATransactionBegins(t *testing.T) {
 	testkit.Equal(t, "the creation with the key of the withdrawn call", creation{Created: true}, <-again)
 	testkit.Equal(t, "the batches", []int{1, 1, 3}, batches) // a claim that was not found would be rolled back, and found then
 	wantPets(t, store, 2)
+}
+
+// overtake releases the store and returns a transaction that has the lock, for which the next transaction of the store waits.
+func overtake(t *testing.T, dsn string, release func()) *sql.Tx {
+	t.Helper()
+	wantWaiting := func() {
+		t.Helper()
+		const waiting = "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+		testkit.WaitUntil(t, "a transaction waits for the lock", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
+	}
+	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
+	check(t, err)
+	locked := make(chan error, 1)
+	go func() { // waiters get the lock of a table in their order, but not that of a row
+		_, err := tx.ExecContext(t.Context(), "LOCK TABLE store IN EXCLUSIVE MODE")
+		locked <- err
+	}()
+	wantWaiting()
+	release()
+	check(t, <-locked)
+	wantWaiting()
+	return tx
 }
 
 // The first attempt to begin the transaction reads no claims.

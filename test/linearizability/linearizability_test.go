@@ -114,7 +114,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes a minute each")
 	}
-	for _, patch := range patches(t, "testdata", 21) {
+	for _, patch := range patches(t, "testdata", 22) {
 		database := enginetest.New(t)
 		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
 		t.Run(bug, func(t *testing.T) {
@@ -185,7 +185,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 // TestPlantedBugsApply finds patches that no longer apply after a change of the code.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range append(patches(t, "testdata", 21), patches(t, "../../internal/simulation/testdata", 20)...) {
+	for _, patch := range append(patches(t, "testdata", 22), patches(t, "../../internal/simulation/testdata", 20)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
 }

@@ -1,0 +1,73 @@
+package repository
+
+import (
+	"context"
+	"slices"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/internal/engine"
+)
+
+// ahead is what Begin has read ahead for the queued calls, until the transaction changes it. What is missing may exist.
+type ahead struct {
+	claims foundClaims
+	records
+}
+
+// records are records by id.
+type records struct {
+	pets    map[int64]domain.Pet
+	ordered map[int64]bool // by the id of an animal: whether it has an order that is not cancelled
+	orders  map[int64]domain.Order
+}
+
+const findPet = ", EXISTS (SELECT 1 FROM orders WHERE pet_id = pets.id AND status <> 'cancelled') FROM pets WHERE id = "
+
+var (
+	findPets         = newLookup("SELECT " + petTable.columns + findPet + "$%d")
+	findPetsOfOrders = newLookup("SELECT " + petTable.columns + findPet + "(SELECT pet_id FROM orders WHERE id = $%d)")
+	findOrders       = newLookup("SELECT " + orderTable.columns + " FROM orders WHERE id = $%d")
+)
+
+// queries returns the queries that find what calls read. Once they are done, a has what they found.
+func (a *ahead) queries(calls []*call) []engine.Query {
+	var pets, orders [][]any // ids
+	for _, c := range calls {
+		for _, id := range c.Pets {
+			pets = append(pets, []any{id})
+		}
+		for _, id := range c.Orders {
+			orders = append(orders, []any{id})
+		}
+	}
+	found := records{map[int64]domain.Pet{}, map[int64]bool{}, map[int64]domain.Order{}}
+	pet, order, ordered := &petModel{}, &orderModel{}, false
+	petRow := func() (err error) {
+		found.ordered[pet.ID] = ordered
+		found.pets[pet.ID], err = pet.record()
+		return err
+	}
+	orderRow := func() (err error) {
+		found.orders[order.ID], err = order.record()
+		return err
+	}
+	petFields, done := append(pet.fields(), &ordered), func() { a.records = found }
+	return slices.Concat(
+		a.claims.queries(claimsOf(calls)),
+		findPets.queries(pets, petFields, petRow, done),
+		findPetsOfOrders.queries(orders, petFields, petRow, done),
+		findOrders.queries(orders, order.fields(), orderRow, done),
+	)
+}
+
+// add adds a change. From then on, the transaction reads the changed records itself.
+func (t *transaction) add(ctx context.Context, changeType domain.ChangeType, changed domain.ChangedRecords) {
+	if changed.Pet != nil {
+		delete(t.ahead.pets, changed.Pet.ID)
+	}
+	if changed.Order != nil {
+		delete(t.ahead.orders, changed.Order.ID)
+		delete(t.ahead.ordered, changed.Order.PetID)
+	}
+	t.collector.add(ctx, changeType, changed)
+}
