@@ -36,48 +36,14 @@ func decodeObject[T any](raw []byte, name string, strict bool) (object T, err er
 // field of a violation has the index of the element, such as [3].name. An array that is empty, or has more elements
 // than a request may have, is one violation.
 func JSONArray[T any](raw []byte, name string) ([]T, error) {
-	var elements []element[T]
-	if err := unmarshal(raw, &elements, name, "array"); err != nil {
+	var d arrayDecoder[T]
+	if err := unmarshal(raw, &d, name, "array"); err != nil {
 		return nil, err
 	}
-	if elements == nil { // null
-		return nil, InvalidJSON(name+" must be one JSON array", nil)
-	}
-	if err := domain.ValidateBatch(len(elements)); err != nil {
+	if err := domain.ValidateBatch(len(d.objects)); err != nil {
 		return nil, err
 	}
-	objects := make([]T, len(elements))
-	var violations []domain.Violation
-	for i, e := range elements {
-		objects[i] = e.object
-		index := fmt.Sprintf("[%d]", i)
-		if !e.isObject {
-			violations = append(violations, domain.Violation{Field: index, Rule: "must be a JSON object"})
-			continue
-		}
-		for _, v := range violationsOf(&objects[i], e.violations) {
-			violations = append(violations, domain.Violation{Field: index + "." + v.Field, Rule: v.Rule})
-		}
-	}
-	return objects, domain.Invalid(domain.CodeValidationFailed, violations...)
-}
-
-// An element is an element of an array that should be an object.
-type element[T any] struct {
-	object     T
-	isObject   bool
-	violations []domain.Violation
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (e *element[T]) UnmarshalJSONFrom(source *jsontext.Decoder) error {
-	if e.isObject = source.PeekKind() == '{'; !e.isObject {
-		return source.SkipValue()
-	}
-	d := objectDecoder{target: reflect.ValueOf(&e.object).Elem()}
-	err := d.UnmarshalJSONFrom(source)
-	e.violations = d.violations
-	return err
+	return d.objects, domain.Invalid(domain.CodeValidationFailed, d.violations...)
 }
 
 const codeInvalidJSON domain.Code = "invalid_json"
@@ -89,7 +55,7 @@ func InvalidJSON(message string, cause error) error {
 
 // unmarshal decodes one value of I-JSON (RFC 7493). Names in an object must be unique, text must be valid UTF-8 without
 // noncharacters, and nothing may follow the value. kind is "object" or "array", for error messages.
-func unmarshal(raw []byte, target any, name, kind string) error {
+func unmarshal(raw []byte, target json.UnmarshalerFrom, name, kind string) error {
 	err := json.Unmarshal(raw, target)
 	syntax, malformed := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -103,6 +69,47 @@ func unmarshal(raw []byte, target any, name, kind string) error {
 		return InvalidJSON(name+" must not contain a noncharacter such as U+FFFF", nil)
 	}
 	return nil
+}
+
+// An arrayDecoder decodes a JSON array of objects, and collects the violations of all objects.
+type arrayDecoder[T any] struct {
+	objects    []T
+	violations []domain.Violation
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (d *arrayDecoder[T]) UnmarshalJSONFrom(source *jsontext.Decoder) error {
+	if source.PeekKind() != '[' {
+		return cmp.Or(source.SkipValue(), errUnexpected)
+	}
+	if _, err := source.ReadToken(); err != nil {
+		return err
+	}
+	for source.PeekKind() != ']' {
+		if len(d.objects) > domain.MaxLimit {
+			if err := source.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		element := fmt.Sprintf("[%d]", len(d.objects))
+		d.objects = append(d.objects, *new(T))
+		object := &d.objects[len(d.objects)-1]
+		decoder := objectDecoder{target: reflect.ValueOf(object).Elem(), name: element}
+		err := decoder.UnmarshalJSONFrom(source)
+		switch {
+		case errors.Is(err, errUnexpected):
+			d.violations = append(d.violations, domain.Violation{Field: element, Rule: "must be a JSON object"})
+		case err != nil:
+			return err
+		default:
+			for _, v := range violationsOf(object, decoder.violations) {
+				d.violations = append(d.violations, domain.Violation{Field: element + "." + v.Field, Rule: v.Rule})
+			}
+		}
+	}
+	_, err := source.ReadToken()
+	return err
 }
 
 // An objectDecoder decodes a JSON object into a struct, and collects a violation for each member whose name or type is
