@@ -21,13 +21,18 @@ type records struct {
 	orders  map[int64]domain.Order
 }
 
-const findPet = ", EXISTS (SELECT 1 FROM orders WHERE pet_id = pets.id AND status <> 'cancelled') FROM pets WHERE id = "
-
 var (
-	findPets         = newLookup("SELECT " + petTable.columns + findPet + "$%d")
-	findPetsOfOrders = newLookup("SELECT " + petTable.columns + findPet + "(SELECT pet_id FROM orders WHERE id = $%d)")
+	findPets         = newPetLookup("$%d")
+	findPetsOfOrders = newPetLookup("(SELECT pet_id FROM orders WHERE id = $%d)")
 	findOrders       = newLookup("SELECT " + orderTable.columns + " FROM orders WHERE id = $%d")
 )
+
+// newPetLookup returns the lookup for animals, each with whether it has an order that is not cancelled. id is the SQL of the
+// id of the animal.
+func newPetLookup(id string) lookup {
+	return newLookup("SELECT " + petTable.columns +
+		", EXISTS (SELECT 1 FROM orders WHERE pet_id = pets.id AND status <> 'cancelled') FROM pets WHERE id = " + id)
+}
 
 // queries returns the queries that find what calls read. Once they are done, a has what they found.
 func (a *ahead) queries(calls []*call) []engine.Query {

@@ -12,7 +12,7 @@ import (
 type call struct {
 	port.Reads                 // the zero Claim if the request has no key
 	ctx        context.Context // with the caller
-	pets       []domain.NewPet
+	news       []domain.NewPet
 
 	created []domain.Pet
 	earlier *port.Outcome // of an earlier claim with the key; if not nil, nothing was created
@@ -20,7 +20,7 @@ type call struct {
 
 // CreatePets implements port.Transactor.
 func (s *Store) CreatePets(ctx context.Context, pets []domain.NewPet, claim port.Claim) ([]domain.Pet, *port.Outcome, error) {
-	c := &call{Reads: port.Reads{Claim: claim}, ctx: ctx, pets: pets}
+	c := &call{Reads: port.Reads{Claim: claim}, ctx: ctx, news: pets}
 	if err := s.errorOf(s.queue.Create(ctx, c)); err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +54,7 @@ func (t *transaction) create(ctx context.Context, creations []*call) error {
 			c.earlier = &outcome
 			continue
 		}
-		if c.created, err = t.giveIDs(c.pets); err != nil {
+		if c.created, err = t.giveIDs(c.news); err != nil {
 			return err
 		}
 		added = append(added, c.created...)

@@ -7,8 +7,8 @@
 //	  Do(f1) ─────┤    └─ COMMIT: one sync of the disk ──────┘   ├─> nil
 //	  Do(f2) ─────┘                                              └─> the error of f2
 //
-// A caller gives the Queue a function (Do) or a creation (Create). A creation is records to insert, as data. Data of a
-// function says what it reads.
+// A caller gives the Queue a function (Do) or a creation (Create). A creation is records to insert, as data. A function may
+// have data that says what it reads.
 // Package internal/batch makes batches of the calls. The leader of a batch begins a transaction on its own
 // goroutine, takes the calls that are queued by then, runs all creations with one call of create, and then
 // one function after the other. No caller gets a result that is not durable. If the commit fails, all callers

@@ -188,8 +188,8 @@ type ImportRepository interface {
 	SetAdded(ctx context.Context, file FileDigest, added int64) error
 }
 
-// Reads are what a transaction reads: the claim of an idempotency key unless it is zero, the animals and the orders with ids.
-// The animal of an order need not be named.
+// Reads are what a function of InTx probably reads: a claim, unless it is the zero Claim, and the animals and the orders with
+// these ids. The animal of each order is read, too.
 type Reads struct {
 	Claim        Claim
 	Pets, Orders []int64
