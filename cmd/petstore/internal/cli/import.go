@@ -192,7 +192,7 @@ func (r *importRun) run(ctx context.Context) (err error) {
 	}
 	if r.checked.rejected > 0 {
 		if err := rejects.publish(); err != nil {
-			return fmt.Errorf("%w: the rest is done, but %s was not written; %s to write it", err, r.rejects, r.rerun(!r.dryRun))
+			return fmt.Errorf("%w: %s, but %s was not written; %s to write it", err, done, r.rejects, r.rerun(!r.dryRun))
 		}
 		done += fmt.Sprintf("; wrote %s to %s", counted(r.checked.rejected, "rejected row"), r.rejects)
 		if r.kind == "pets" && !r.update && !r.dryRun && r.checked.unknown > 0 {
