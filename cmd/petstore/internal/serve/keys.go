@@ -17,7 +17,8 @@ import (
 
 // printFirstKey creates an API key if the store has never had one, and prints it; otherwise it prints how to create
 // another. It also prints the URL of Swagger UI, or of the pets if the documentation is disabled, or the path of a Unix
-// socket. If a new key could not be printed, it returns an error.
+// socket. If a new key could not be printed, it returns an error. While standard output blocks, it does not return: Run then
+// ends by limitShutdown, without the error.
 func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr) error {
 	secret, err := keys.CreateFirst(ctx, "first")
 	if err != nil {
