@@ -124,9 +124,12 @@ func (t table[T]) withIDs(db *gorm.DB, ids []int64) (found []T, position int64, 
 }
 
 // Get returns the record with an id, or an ErrNotFound.
-func (r reader[T]) Get(ctx context.Context, id int64) (T, error) {
+func (r reader[T]) Get(ctx context.Context, id int64) (record T, err error) {
 	read, err := r.byID(ctx, id)
-	return r.only(id, read.found, err)
+	if err != nil { // the run that the call has left may still write to read
+		return record, err
+	}
+	return r.only(id, read.found)
 }
 
 // take is Get in a transaction, which has read the records of ahead.
@@ -135,15 +138,15 @@ func (t table[T]) take(db *gorm.DB, ahead map[int64]T, id int64) (T, error) {
 		return record, nil
 	}
 	found, _, err := t.withIDs(db, []int64{id})
-	return t.only(id, found, err)
+	if err != nil {
+		return *new(T), err
+	}
+	return t.only(id, found)
 }
 
-// only returns the record that was found by its id.
-func (t table[T]) only(id int64, found []T, err error) (record T, _ error) {
-	switch {
-	case err != nil:
-		return record, err
-	case len(found) == 0:
+// only returns the record that was found by its id, or an ErrNotFound.
+func (t table[T]) only(id int64, found []T) (record T, err error) {
+	if len(found) == 0 {
 		return record, t.notFound(id)
 	}
 	return found[0], nil
