@@ -59,7 +59,10 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	change(http.MethodPut, `{"level":"warn"}`, http.StatusOK, "warn")
 	change(http.MethodPut, "level=error", http.StatusOK, "error")
 	s.WantStatus(t, "/v1/pets?limit=1", http.StatusOK)
-	for _, other := range []string{"level=loud", "level=", "level=-3", "error", `{"level":1}`, `{}`} {
+	for _, other := range []string{
+		"level=loud", "level=dpanic", "level=panic", "level=fatal", "level=", "level=-3", "error", `{"level":"dpanic"}`,
+		`{"level":1}`, `{}`,
+	} {
 		change(http.MethodPut, other, http.StatusBadRequest, "error")
 	}
 	change(http.MethodPost, "level=debug", http.StatusMethodNotAllowed, "error")

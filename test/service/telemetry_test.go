@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,6 +59,32 @@ func TestServerServesAndStopsWhileItsLogBlocks(t *testing.T) {
 				})
 			}
 			s.Stop(t)
+		})
+	}
+}
+
+func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]bool{"read later": true, "never read": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reader, stdout := harness.FullPipe(t)
+			dir, address := t.TempDir(), harness.FreeAddress(t)
+			cmd := harness.CommandWithTimeout(t, dir, "serve", "--first-key", "--set", "server.address="+address)
+			cmd.Stdout = stdout
+			s := harness.Launch(t, cmd, address)
+			testkit.WaitUntil(t, "the log has a warning", func() bool { return strings.Contains(s.Log.String(), "standard output blocks") })
+			s.WantStatus(t, "/readyz", http.StatusOK)
+			if read {
+				readUntil(t, reader, stdout, harness.KeyPattern.MatchString)
+				s.Stop(t)
+				return
+			}
+			s.Signal(t, syscall.SIGTERM)
+			if err := s.Wait(); s.ProcessState.ExitCode() != 1 ||
+				!strings.Contains(s.Log.String(), "the API key was created but not printed: standard output: the write is blocked: revoke it") {
+				t.Errorf("got %v and the log %s, want exit code 1 and the error", err, s.Log)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/config"
 	"example.com/petstore/internal/server"
@@ -22,13 +24,34 @@ import (
 // It omits pprof's /debug/pprof/cmdline, because a command line may contain secrets.
 func adminHandler(settings config.Admin, metrics prometheus.Gatherer, level zap.AtomicLevel) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/log/level", level)
+	mux.Handle("GET /log/level", level)
+	mux.Handle("PUT /log/level", setLogLevel(level))
 	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return rejectOtherHosts(settings.Address, mux)
+}
+
+// setLogLevel returns a handler that sets level to the level in the request: a form or JSON, as zap.AtomicLevel
+// accepts it. It rejects levels above error, which would hide errors.
+func setLogLevel(level zap.AtomicLevel) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body := struct {
+			Level string `json:"level"`
+		}{r.FormValue("level")}
+		if body.Level == "" {
+			_ = json.NewDecoder(r.Body).Decode(&body) // an error leaves body empty
+		}
+		to, err := zapcore.ParseLevel(body.Level)
+		if err != nil || body.Level == "" || to > zapcore.ErrorLevel {
+			http.Error(w, `{"error":"level must be debug, info, warn or error"}`, http.StatusBadRequest)
+			return
+		}
+		level.SetLevel(to)
+		_ = json.NewEncoder(w).Encode(map[string]zapcore.Level{"level": to}) // fails only if the client has disconnected
+	}
 }
 
 // rejectOtherHosts rejects requests whose Host is neither an IP address, nor localhost, nor the host of address. It

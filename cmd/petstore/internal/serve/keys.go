@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,11 +16,24 @@ import (
 	"example.com/petstore/usecase"
 )
 
+// importBootstrapKey stores the API key of auth.bootstrap_key, unless it is empty or already stored. If ctx ends,
+// the error is the cause of ctx, such as the error of a listener.
+func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) error {
+	if secret == "" {
+		return nil
+	}
+	err := keys.Import(ctx, "bootstrap", secret)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("interrupted while storing the bootstrap key: %w", context.Cause(ctx))
+	}
+	return err
+}
+
 // printFirstKey creates an API key if the store has never had one, and prints it; otherwise it prints how to create
 // another. It also prints the URL of Swagger UI, or of the pets if the documentation is disabled, or the path of a Unix
-// socket. If a new key could not be printed, it returns an error. While standard output blocks, it does not return: Run then
-// ends by limitShutdown, without the error.
-func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr) error {
+// socket. It waits until standard output accepts the text or ctx ends. If a new key could not be printed, it returns an
+// error.
+func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, log *zap.Logger) error {
 	secret, err := keys.CreateFirst(ctx, "first")
 	if err != nil {
 		return err
@@ -36,12 +50,24 @@ func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings
 	if !settings.Docs.Enabled {
 		format = "Pets:       %s://%s/v1/pets\n"
 	}
+	warningTimer := time.AfterFunc(time.Second, func() { log.Warn("standard output blocks, the output of --first-key is not printed yet") })
+	defer warningTimer.Stop()
 	if address.Network() == "unix" {
 		text += "Socket:     " + address.String() + "\n"
 	} else {
 		text += fmt.Sprintf(format, scheme, localAddress(address))
 	}
-	if _, err := io.WriteString(o.Stdout, text); err != nil && secret != "" {
+	written := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(o.Stdout, text)
+		written <- err
+	}()
+	select {
+	case err = <-written:
+	case <-ctx.Done():
+		err = errors.New("the write is blocked")
+	}
+	if err != nil && secret != "" {
 		return KeyNotPrinted(fmt.Errorf("standard output: %w", err))
 	}
 	return nil

@@ -114,10 +114,8 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if secret := settings.Auth.BootstrapKey; secret != "" {
-		if err := service.Keys().Import(ctx, "bootstrap", secret); err != nil {
-			return err
-		}
+	if err := importBootstrapKey(ctx, service.Keys(), settings.Auth.BootstrapKey); err != nil {
+		return err
 	}
 	startup.SetHandler(handler)
 	ready.Store(health)
@@ -132,7 +130,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	})
 	group.Go(func() error { defer drained(); return <-served })
 	if o.FirstKey {
-		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr()) })
+		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), log) })
 	}
 	err = errors.Join(group.Wait(), service.Close()) // the deferred second Close does nothing
 	log.Info("stopped", zap.Error(err))
