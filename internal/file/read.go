@@ -108,7 +108,7 @@ func NewReader(in io.Reader, format Format, o Options) *Reader {
 		}
 	}
 	if bytes.Contains(start, []byte("\r")) && !bytes.Contains(start, []byte("\n")) {
-		return &Reader{rows: unreadable{errors.New("the file has carriage returns alone as line ends: save it with newlines, as CSV UTF-8 has them")}}
+		return &Reader{rows: unreadable{errors.New("the file has carriage returns alone as line ends: save it with newlines")}}
 	}
 	switch err := checkEncoding(start); {
 	case format == NDJSON:

@@ -120,7 +120,7 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
-	const want = "petstore: interrupted while reading the input: terminated signal received\n"
+	const want = "petstore: interrupted: this run stored nothing\n"
 	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != want {
 		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr.String(), want)
 	}

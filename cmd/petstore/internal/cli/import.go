@@ -95,6 +95,9 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
 			run.input, err = interruptible(ctx, "reading the input", func() (*os.File, error) { return openInput(run.path, cmd.InOrStdin()) })
+			if ctx.Err() != nil {
+				return interruptedOr(ctx, err, storedNothing)
+			}
 			if err != nil {
 				return err
 			}
