@@ -151,7 +151,7 @@ func (r *csvReader) checkColumns(columns map[string]int, others []string) error 
 		}
 	}
 	if len(missing) == 0 {
-		return r.checkStatus(columns, others)
+		return r.checkOthers(columns, others)
 	}
 	has := "the header has no column " + strings.Join(missing, " and no column ")
 	if len(others) == 0 {
@@ -167,15 +167,16 @@ func (r *csvReader) checkColumns(columns map[string]int, others []string) error 
 	return fmt.Errorf("%s, but %s: %s", has, listed(others), remedy)
 }
 
-// checkStatus returns an error if the title of another column looks like a mistyped status: without that column, all
-// animals would be without a status.
-func (r *csvReader) checkStatus(columns map[string]int, others []string) error {
-	if _, found := columns["status"]; found || r.options.Categories {
-		return nil
-	}
+// checkOthers returns an error if the title of another column looks like a mistyped status: without that column, all
+// animals would be without a status. It also returns an error for a file with animals instead of categories.
+func (r *csvReader) checkOthers(columns map[string]int, others []string) error {
+	_, found := columns["status"]
 	for _, title := range others {
 		title = strings.Trim(title, `" `)
-		if binding.IsNearly(title, "status") {
+		switch {
+		case r.options.Categories && strings.EqualFold(title, "categoryId"):
+			return fmt.Errorf("the header has the column %s: the file has animals, so leave out --type categories, or rename the column", title)
+		case !r.options.Categories && !found && binding.IsNearly(title, "status"):
 			return fmt.Errorf("the header has no column status, but %q: if it is the status, add --column status=%[1]s, otherwise rename it", title)
 		}
 	}

@@ -83,7 +83,7 @@ interrupted or killed, run the same command again.
 
 With --type categories, the file has the columns or members id and name, as an export has them.
 Each category gets the name of its row, or loses its name if the row has none. Other categories
-stay as they are. Nothing is stored if an id occurs twice.
+stay as they are. A row with the id of an earlier row violates a rule.
 
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run
@@ -184,6 +184,9 @@ func (r *importRun) run(ctx context.Context) (err error) {
 		return interruptedOr(ctx, err, storedNothing)
 	}
 	done := fmt.Sprintf("checked %s, and stored nothing", counted(r.checked.valid(), nouns[r.kind]))
+	if n := r.checked.withID; n > 0 {
+		done += fmt.Sprintf("; %s with an id would get a new one: to correct animals instead of adding them, use --update", counted(n, "animal"))
+	}
 	if !r.dryRun || r.update {
 		err = r.in.withStore(ctx, mustExist, func(store *repository.Store) (err error) {
 			done, err = r.store(ctx, store)
@@ -198,7 +201,11 @@ func (r *importRun) run(ctx context.Context) (err error) {
 			return fmt.Errorf("%w: %s, but %s was not written; %s to write it", err, done, r.rejects, r.rerun(!r.dryRun))
 		}
 		done += fmt.Sprintf("; wrote %s to %s", counted(r.checked.rejected, "rejected row"), r.rejects)
-		if r.kind == "pets" && !r.update && !r.dryRun && r.checked.unknown > 0 {
+		switch {
+		case r.kind != "pets" || r.dryRun:
+		case r.update:
+			done += ": correct that file and import it with --update"
+		case r.checked.unknown > 0:
 			done += ": correct that file and import it; the whole file, once changed, would be added again"
 		}
 	}

@@ -73,6 +73,7 @@ type checkedFile struct {
 	digest     port.FileDigest // of the animals to add
 	known      int64           // the number of animals to replace
 	unknown    int64           // the number of animals to add
+	withID     int64           // how many of them have an id in the file
 	rejected   int64
 	categories []domain.Category // with --type categories
 }
@@ -144,6 +145,9 @@ func (r *importRun) checkRows(ctx context.Context, rows *file.Reader, rejects *n
 			r.checked.categories = append(r.checked.categories, row.Category)
 		case row.Rule == "" && r.isNew(row.Pet):
 			r.checked.unknown++
+			if row.Pet.ID != 0 {
+				r.checked.withID++
+			}
 			err = added.Write(row.Pet.New().WithID(0))
 		case row.Rule == "":
 			r.checked.known++
