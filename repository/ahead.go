@@ -31,7 +31,7 @@ var (
 // id of the animal.
 func newPetLookup(id string) lookup {
 	return newLookup("SELECT " + petTable.columns +
-		", EXISTS (SELECT 1 FROM orders WHERE pet_id = pets.id AND status <> 'cancelled') FROM pets WHERE id = " + id)
+		", EXISTS (SELECT 1 FROM orders WHERE pet_id = pets.id AND " + isLive + ") FROM pets WHERE id = " + id)
 }
 
 // queries returns the queries that find what calls read. Once they are done, a has what they found.

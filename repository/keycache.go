@@ -77,8 +77,7 @@ func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key
 	return lookup.key, nil
 }
 
-// find runs the look-ups that take returns with one query, once a connection is free. It repeats the last hash, so that few
-// statements are prepared.
+// find runs the look-ups that take returns with one query, once a connection is free.
 func (c *keyCache) find(ctx context.Context, deadline time.Time, take func() []*keyLookup) error {
 	return c.run(ctx, deadline, func(db *gorm.DB) error {
 		lookups := take()
@@ -88,11 +87,8 @@ func (c *keyCache) find(ctx context.Context, deadline time.Time, take func() []*
 			byHash[lookup.hash] = append(byHash[lookup.hash], lookup)
 			hashes = append(hashes, lookup.hash[:])
 		}
-		for len(hashes)&(len(hashes)-1) != 0 {
-			hashes = append(hashes, hashes[len(hashes)-1])
-		}
 		var models []keyModel
-		if err := db.Where("hash IN ?", hashes).Find(&models).Error; err != nil {
+		if err := db.Where("hash IN ?", padded(hashes)).Find(&models).Error; err != nil {
 			return err
 		}
 		for i := range models {

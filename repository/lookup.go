@@ -30,12 +30,20 @@ func newLookup(statement string) (l lookup) {
 	return l
 }
 
-// queries returns the queries that find the rows of keys. The last key is repeated, so that few statements are prepared.
+// queries returns the queries that find the rows of keys.
 func (l lookup) queries(keys [][]any, fields []any, row func() error, done func()) (queries []engine.Query) {
 	for few := range slices.Chunk(keys, maxKeysOfQuery) {
-		size := bits.Len(uint(len(few) - 1)) // the binary logarithm, rounded up
-		args := slices.Concat(slices.Concat(few, slices.Repeat(few[len(few)-1:], 1<<size-len(few)))...)
-		queries = append(queries, engine.Query{Statement: l[size], Args: args, Fields: fields, Row: row, Done: done})
+		few = padded(few) // a chunk has no capacity for the next one
+		statement := l[bits.Len(uint(len(few)))-1]
+		queries = append(queries, engine.Query{Statement: statement, Args: slices.Concat(few...), Fields: fields, Row: row, Done: done})
 	}
 	return queries
+}
+
+// padded repeats the last of keys until their number is a power of two, so that few statements are prepared.
+func padded[K any](keys []K) []K {
+	for len(keys)&(len(keys)-1) != 0 {
+		keys = append(keys, keys[len(keys)-1])
+	}
+	return keys
 }

@@ -27,10 +27,13 @@ func (o orderReader) Live(ctx context.Context, petID int64) (ordered bool, err e
 	return ordered, err
 }
 
+// isLive is the condition for an order that is not cancelled.
+const isLive = "status <> 'cancelled'"
+
 // live reports whether the animal has an order that is not cancelled.
 func live(db *gorm.DB, petID int64) (bool, error) {
 	var n int64
-	err := db.Model(&orderModel{}).Where("pet_id = ? AND status <> 'cancelled'", petID).Count(&n).Error
+	err := db.Model(&orderModel{}).Where("pet_id = ? AND "+isLive, petID).Count(&n).Error
 	return n > 0, err
 }
 

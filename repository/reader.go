@@ -108,16 +108,13 @@ func (r reader[T]) readTogether(db *gorm.DB, reads []*readByID[T]) error {
 	return err
 }
 
-// withIDs returns the records with ids that exist, and the position of the changes that they include. It repeats the last
-// id, so that few statements are prepared.
+// withIDs returns the records with ids that exist, and the position of the changes that they include.
 func (t table[T]) withIDs(db *gorm.DB, ids []int64) (found []T, position int64, err error) {
 	var args []any
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	for len(args)&(len(args)-1) != 0 {
-		args = append(args, args[len(args)-1])
-	}
+	args = padded(args)
 	query := "SELECT (SELECT position FROM store), " + t.columns + " FROM " + t.name + " WHERE id IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
 	found, err = t.records(db.Raw(query, args...), len(ids), &position)
 	return found, position, err
