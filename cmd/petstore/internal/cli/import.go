@@ -94,11 +94,7 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
-			run.input, err = interruptible(ctx, "reading the input", func() (*os.File, error) { return openInput(run.path, cmd.InOrStdin()) })
-			if ctx.Err() != nil {
-				return interruptedOr(ctx, err, storedNothing)
-			}
-			if err != nil {
+			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
 				return err
 			}
 			defer run.input.Close()

@@ -22,8 +22,17 @@ import (
 const maxListed = 20
 
 // openInput opens the file to import. The file is read more than once, so standard input, or a path that is not a regular
-// file, is first copied to a temporary file, which has no name.
-func openInput(path string, stdin io.Reader) (*os.File, error) {
+// file, is first copied to a temporary file, which has no name. openInput returns an error when ctx ends, even while it
+// waits for data.
+func openInput(ctx context.Context, path string, stdin io.Reader) (*os.File, error) {
+	input, err := await(ctx, func() (*os.File, error) { return openOrCopy(path, stdin) })
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted: " + storedNothing)
+	}
+	return input, err
+}
+
+func openOrCopy(path string, stdin io.Reader) (*os.File, error) {
 	if path == stdio {
 		return copyToTemp(stdin)
 	}

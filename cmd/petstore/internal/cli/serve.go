@@ -61,7 +61,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 		Program: in.command(), Version: version, Commit: commit, FirstKey: firstKey, Stdout: in.Stdout, Stderr: in.Stderr,
 		Fields: []zap.Field{zap.String("store", storeName(settings.Database, e))},
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
-			return interruptible(ctx, "opening the store", func() (*petstore.Service, error) { return petstore.New(ctx, e, o) })
+			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, e, o) })
 		},
 	}
 	if settings.Database.Driver == "sqlite" {

@@ -30,28 +30,31 @@ func storeName(d config.Database, e engine.Engine) string {
 	return e.String()
 }
 
-// interruptible calls fn and returns its result. When ctx ends, it returns an error at once, even if fn does not: SQLite
-// ignores ctx while it waits for a lock of another process. doing says what fn does, for the error.
-func interruptible[T any](ctx context.Context, doing string, fn func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
+// interruptible calls open and returns its result. When ctx ends, it returns an error at once, even if open does not:
+// SQLite ignores ctx while it waits for a lock of another process.
+func interruptible[T any](ctx context.Context, open func() (T, error)) (T, error) {
+	opened, err := await(ctx, open)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
 	}
-	done := make(chan result, 1)
+	return opened, err
+}
+
+// await calls fn and returns its result. When ctx ends, it returns at once, although fn may ignore ctx and still run.
+func await[T any](ctx context.Context, fn func() (T, error)) (none T, _ error) {
+	var result T
+	var err error
+	done := make(chan struct{})
 	go func() {
-		value, err := fn()
-		done <- result{value, err}
+		result, err = fn()
+		close(done)
 	}()
-	var got result
 	select {
-	case got = <-done:
+	case <-done:
+		return result, err
 	case <-ctx.Done():
-		got.err = ctx.Err()
+		return none, ctx.Err()
 	}
-	if got.err != nil && ctx.Err() != nil {
-		got.err = fmt.Errorf("interrupted while %s: %w", doing, context.Cause(ctx))
-	}
-	return got.value, got.err
 }
 
 // The argument existing of withStore. With mustExist, a command neither creates nor migrates the store: a mistyped
@@ -70,7 +73,7 @@ func (in *invocation) withStore(ctx context.Context, existing bool, fn func(*rep
 	o := repository.Options{Options: engine.Options{
 		NoMigration: existing || !d.Migrate, MaxOpenConns: d.MaxOpenConns, RequireSynchronous: d.RequireSynchronous,
 	}}
-	store, err := interruptible(ctx, "opening the store", func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
+	store, err := interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
 	if err != nil {
 		return err
 	}
