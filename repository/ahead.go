@@ -6,6 +6,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/engine"
+	"example.com/petstore/internal/port"
 )
 
 // ahead is what Begin has read ahead for the queued calls, until the transaction changes it. What is missing may exist.
@@ -35,9 +36,13 @@ func newPetLookup(id string) lookup {
 }
 
 // queries returns the queries that find what calls read. Once they are done, a has what they found.
-func (a *ahead) queries(calls []*call) []engine.Query {
+func (a *ahead) queries(calls []port.Reads) []engine.Query {
+	var keys []domain.IdempotencyKey
 	var pets, orders [][]any // ids
 	for _, c := range calls {
+		if !c.Claim.IsZero() {
+			keys = append(keys, c.Claim.IdempotencyKey)
+		}
 		for _, id := range c.Pets {
 			pets = append(pets, []any{id})
 		}
@@ -58,7 +63,7 @@ func (a *ahead) queries(calls []*call) []engine.Query {
 	}
 	petFields, done := append(pet.fields(), &ordered), func() { a.records = found }
 	return slices.Concat(
-		a.claims.queries(claimsOf(calls)),
+		a.claims.queries(keys),
 		findPets.queries(pets, petFields, petRow, done),
 		findPetsOfOrders.queries(orders, petFields, petRow, done),
 		findOrders.queries(orders, order.fields(), orderRow, done),

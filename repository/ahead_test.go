@@ -13,7 +13,7 @@ func TestRowsReadAheadAreUsedOnceTheTransactionHasBegun(t *testing.T) {
 	t.Parallel()
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	a := &ahead{claims: foundClaims{}}
-	queries := a.queries([]*call{{Reads: port.Reads{Claim: claim, Pets: []int64{1}, Orders: []int64{2}}}})
+	queries := a.queries([]port.Reads{{Claim: claim, Pets: []int64{1}, Orders: []int64{2}}})
 	for _, q := range queries {
 		_ = q.Row() // the error of an order without a status
 	}

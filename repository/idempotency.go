@@ -16,95 +16,68 @@ import (
 // idempotency implements port.IdempotencyRepository.
 type idempotency struct{ *transaction }
 
-// Claim stores nothing. Until this transaction ends, no other transaction can write, so none can claim the
-// key.
+// Claim stores nothing. Until this transaction ends, no other transaction can write, so none can claim the key. Claim
+// deletes an expired claim of the key.
 func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
-	found, err := i.findClaims(ctx, []port.Claim{claim})
-	earlier, ok := found[claim.IdempotencyKey]
-	return earlier, err == nil && !ok, err
+	db := i.db.WithContext(ctx)
+	if err := i.claimClock.set(db); err != nil {
+		return port.Outcome{}, false, err
+	}
+	earlier, known := i.ahead.claims[claim.IdempotencyKey]
+	if !known {
+		var found []*claimModel
+		if err := db.Where("caller = ? AND value = ?", claim.Caller, claim.Value).Find(&found).Error; err != nil {
+			return port.Outcome{}, false, err
+		}
+		if len(found) > 0 {
+			earlier = found[0]
+		}
+	}
+	if earlier != nil && earlier.ClaimedAt > i.claimClock.expired() {
+		outcome, err := earlier.outcome()
+		return outcome, false, err
+	}
+	if earlier != nil {
+		if err := i.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(earlier) }); err != nil {
+			return port.Outcome{}, false, err
+		}
+	}
+	i.ahead.claims[claim.IdempotencyKey] = nil
+	return port.Outcome{}, true, nil
 }
 
+// Complete collects the claim. Then no other call of the batch can claim the key: all of them become durable together.
 func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte) error {
-	return i.insertClaims([]port.Claim{claim}, [][]byte{result})
+	if err := i.collects(); err != nil {
+		return err
+	}
+	model := claimModel{claim.Caller, claim.Value, claim.Fingerprint[:], result, i.claimClock.now}
+	i.claims = append(i.claims, model)
+	i.ahead.claims[claim.IdempotencyKey] = &model
+	return i.deleteExpired()
 }
 
 var findClaims = newLookup("SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = $%d AND value = $%d")
 
-// foundClaims are the claims that a transaction has read, by key, nil for a key without a claim.
+// foundClaims are the claims that a transaction has found or completed, by key, nil for a key without a claim.
 type foundClaims map[domain.IdempotencyKey]*claimModel
 
-// queries returns the queries that find the claims with the keys of claims. Once all are done, f has what they found.
-func (f foundClaims) queries(claims []port.Claim) []engine.Query {
-	keys := make([][]any, len(claims))
-	for i, claim := range claims {
-		keys[i] = []any{claim.Caller, claim.Value}
+// queries returns the queries that find the claims of keys. Once all are done, f has what they found.
+func (f foundClaims) queries(keys []domain.IdempotencyKey) []engine.Query {
+	args := make([][]any, len(keys))
+	for i, key := range keys {
+		args[i] = []any{key.Caller, key.Value}
 	}
 	m, found := &claimModel{}, foundClaims{}
-	return findClaims.queries(keys, m.fields(), func() error {
+	return findClaims.queries(args, m.fields(), func() error {
 		claim := *m
 		found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &claim
 		return nil
 	}, func() {
-		for _, claim := range claims {
-			f[claim.IdempotencyKey] = found[claim.IdempotencyKey]
+		for _, key := range keys {
+			f[key] = found[key]
 		}
 	})
-}
-
-// findClaims returns the outcomes of the earlier claims with the keys of claims. It deletes those of them that have expired.
-// It reads the claims that the transaction has not read yet.
-func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[domain.IdempotencyKey]port.Outcome, error) {
-	if len(claims) == 0 {
-		return nil, nil
-	}
-	db := t.db.WithContext(ctx)
-	if t.claimClock.stale() {
-		var newest sql.NullInt64
-		if err := db.Model(&claimModel{}).Select("max(claimed_at)").Find(&newest).Error; err != nil {
-			return nil, err
-		}
-		t.claimClock.advance(newest)
-		if err := db.Raw(countExpired, t.claimClock.expired(), maxCounted).Find(&t.claimClock.expiredClaims).Error; err != nil {
-			return nil, err
-		}
-		if t.claimClock.expiredClaims == maxCounted { // or more
-			t.claimClock.expiredClaims = math.MaxInt
-		}
-	}
-	found := t.ahead.claims
-	var unknown []port.Claim
-	for _, claim := range claims {
-		if _, known := found[claim.IdempotencyKey]; !known {
-			unknown = append(unknown, claim)
-		}
-	}
-	queries := found.queries(unknown)
-	for _, q := range queries {
-		if err := scan(db.Raw(q.Statement, q.Args...), q.Fields, q.Row); err != nil {
-			return nil, err
-		}
-	}
-	for _, q := range queries {
-		q.Done()
-	}
-	earlier := map[domain.IdempotencyKey]port.Outcome{}
-	for _, claim := range claims {
-		m := found[claim.IdempotencyKey]
-		if m == nil {
-			continue
-		}
-		var err error
-		if m.ClaimedAt > t.claimClock.expired() {
-			earlier[claim.IdempotencyKey], err = m.outcome()
-		} else {
-			found[claim.IdempotencyKey] = nil
-			err = t.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(m) })
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return earlier, nil
 }
 
 // A claimClock is the clock by which claims expire. The clock of the machine may jump, so a claimClock adds
@@ -119,8 +92,8 @@ func (t *transaction) findClaims(ctx context.Context, claims []port.Claim) (map[
 // sets the clock and stores no claim, the next request that sets the clock sets it back to the time of the
 // newest claim. The time since that claim then does not count.
 type claimClock struct {
-	now int64 // milliseconds
-	set time.Time
+	now int64     // milliseconds
+	at  time.Time // when the clock was set
 
 	expiredClaims int // how many claims had expired when the clock was set, without those that were deleted since
 }
@@ -133,7 +106,26 @@ const (
 )
 
 // stale reports whether the clock must be set.
-func (c *claimClock) stale() bool { return time.Since(c.set) >= claimInterval }
+func (c *claimClock) stale() bool { return time.Since(c.at) >= claimInterval }
+
+// set sets the clock if it is stale.
+func (c *claimClock) set(db *gorm.DB) error {
+	if !c.stale() {
+		return nil
+	}
+	var newest sql.NullInt64
+	if err := db.Model(&claimModel{}).Select("max(claimed_at)").Find(&newest).Error; err != nil {
+		return err
+	}
+	c.advance(newest)
+	if err := db.Raw(countExpired, c.expired(), maxCounted).Find(&c.expiredClaims).Error; err != nil {
+		return err
+	}
+	if c.expiredClaims == maxCounted { // or more
+		c.expiredClaims = math.MaxInt
+	}
+	return nil
+}
 
 // advance sets the clock. newest is the time of the newest claim, NULL if there is no claim. If that is not
 // the time of this clock, another process has claimed a key, or this process has claimed none: the clock
@@ -144,37 +136,16 @@ func (c *claimClock) advance(newest sql.NullInt64) {
 	case !newest.Valid:
 		c.now = now.UnixMilli()
 	case newest.Int64 == c.now:
-		c.now += min(now.Sub(c.set), maxClaimGap).Milliseconds()
+		c.now += min(now.Sub(c.at), maxClaimGap).Milliseconds()
 	default:
 		c.now = newest.Int64
 	}
-	c.set = now
+	c.at = now
 }
 
 // expired returns the latest time that an expired claim can have.
 func (c *claimClock) expired() int64 {
 	return c.now - (port.IdempotencyTTL + maxClaimGap + claimInterval).Milliseconds()
-}
-
-// insertClaim inserts claims. findClaims has deleted an expired one with the same key: with ON CONFLICT, a POST with a key
-// would take 4 % longer on PostgreSQL.
-var insertClaim = newInsert("idempotency_keys", "caller, value, fingerprint, result, claimed_at", "")
-
-// insertClaims inserts claims with their results, and deletes expired claims.
-func (t *transaction) insertClaims(claims []port.Claim, results [][]byte) error {
-	if len(claims) == 0 {
-		return nil
-	}
-	t.wrote()
-	for _, claim := range claims {
-		delete(t.ahead.claims, claim.IdempotencyKey)
-	}
-	if err := t.deleteExpired(); err != nil {
-		return err
-	}
-	return translate(t.db, insertClaim.rows(t.begun, len(claims), func(i int, to []any) []any {
-		return append(to, claims[i].Caller, claims[i].Value, claims[i].Fingerprint[:], results[i], t.claimClock.now)
-	}))
 }
 
 // expiredPerDelete is more than a transaction inserts, so the table shrinks to the claims that have not expired.

@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/freshness"
 	"example.com/petstore/internal/groupcommit"
+	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/sqltrace"
 )
 
@@ -128,9 +129,9 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if now == nil {
 		now = time.Now //nolint:forbidigo // the default of Options.Now
 	}
-	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, *call]{
+	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, port.Reads]{
 		Timeout: timeout,
-		Prepare: func(calls []*call) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
+		Prepare: func(calls []port.Reads) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
 			ahead := &ahead{claims: foundClaims{}}
 			return func() []engine.Query { return ahead.queries(calls) }, func(tx *groupcommit.Tx) *transaction {
 				// With a Context, Session returns a Statement of its own.
@@ -139,7 +140,6 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 				return newTransaction(inTx, tx, clock, ahead)
 			}
 		},
-		Create: (*transaction).create,
 		Commit: func(t *transaction, commit func() error) error {
 			if err := t.finish(now); err != nil {
 				return engine.NotCommittedError{Err: err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -51,52 +52,40 @@ func (p petReader) Each(ctx context.Context, status domain.PetStatus, fn func(do
 type pets struct{ *transaction }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
+	if err := p.insertIfAdded(id); err != nil {
+		return domain.Pet{}, err
+	}
 	return petTable.take(p.db.WithContext(ctx), p.ahead.pets, id)
 }
 
-var insertPets = newInsert("pets", "id, name, name_key, category_id, status", "")
-
 func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
-	created, err := p.giveIDs(news)
-	if err == nil {
-		err = p.insertPets(created)
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.addedPets(ctx, created)
-	return created, nil
-}
-
-// giveIDs returns animals with new ids.
-func (t *transaction) giveIDs(news []domain.NewPet) ([]domain.Pet, error) {
-	if int64(len(news)) > math.MaxInt64-t.LastPet {
+	if int64(len(news)) > math.MaxInt64-p.LastPet {
 		return nil, errors.New("all ids of animals are given out")
 	}
-	pets := make([]domain.Pet, len(news))
-	for i, pet := range news {
-		t.LastPet++
-		pets[i] = pet.WithID(t.LastPet)
+	if err := p.collects(); err != nil {
+		return nil, err
 	}
-	return pets, nil
+	first := len(p.added)
+	for _, pet := range news {
+		p.LastPet++
+		p.added = append(p.added, pet.WithID(p.LastPet))
+		p.add(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &p.added[len(p.added)-1]})
+	}
+	return slices.Clip(p.added[first:]), nil
 }
 
-func (t *transaction) insertPets(pets []domain.Pet) error {
-	t.wrote() // also if the first of several statements succeeds
-	return translate(t.db, insertPets.rows(t.begun, len(pets), func(i int, to []any) []any {
-		pet := pets[i]
-		return append(to, pet.ID, pet.Name, domain.FoldName(pet.Name), pet.CategoryID, string(pet.Status))
-	}))
-}
-
-// addedPets collects the changes of animals that were inserted.
-func (t *transaction) addedPets(ctx context.Context, pets []domain.Pet) {
-	for i := range pets {
-		t.add(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &pets[i]})
+// insertIfAdded inserts the animals that this transaction has added, before a statement about one of them.
+func (p pets) insertIfAdded(id int64) error {
+	if id <= p.before.LastPet {
+		return nil
 	}
+	return translate(p.db, p.insertAdded(p.begun))
 }
 
 func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
+	if err := p.insertIfAdded(after.ID); err != nil {
+		return err
+	}
 	changed := make(map[string]any, 4) // SQLite writes an index anew whenever one of its columns is named
 	if after.Name != before.Name {
 		changed["name"], changed["name_key"] = after.Name, domain.FoldName(after.Name)
@@ -115,6 +104,9 @@ func (p pets) Update(ctx context.Context, before, after domain.Pet) error {
 }
 
 func (p pets) Remove(ctx context.Context, pet domain.Pet) error {
+	if err := p.insertIfAdded(pet.ID); err != nil {
+		return err
+	}
 	if err := p.queue(ctx, func(db *gorm.DB) *gorm.DB { return db.Delete(&petModel{ID: pet.ID}) }); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Store struct {
 	readers        *readers
 	pets           petReader
 	orders         orderReader
-	queue          *groupcommit.Queue[*transaction, *call]
+	queue          *groupcommit.Queue[*transaction, port.Reads]
 	checker        *freshness.Checker
 	keys           *keyCache
 	newer          atomic.Int64 // the engine.NewerSchemaError of any call, 0 if there was none
@@ -51,11 +51,7 @@ func (s *Store) Keys() port.KeyReader { return s.keys }
 
 // InTx implements port.Transactor. Concurrent transactions share a commit.
 func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error, reads ...port.Reads) error {
-	calls := make([]*call, len(reads))
-	for i := range reads {
-		calls[i] = &call{Reads: reads[i]}
-	}
-	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }, calls...))
+	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }, reads...))
 }
 
 // errorOf reports and returns the error of a transaction. For an error of the queue, it returns an ErrUnavailable.
@@ -142,7 +138,7 @@ func (s *Store) report(err error) error {
 	return err
 }
 
-// Waiting returns the number of callers of InTx and CreatePets that wait for their transaction, for metrics.
+// Waiting returns the number of callers of InTx that wait for their transaction, for metrics.
 func (s *Store) Waiting() int { return s.queue.Waiting() }
 
 // Collectors returns the metrics of the connection pools. Hosts cannot use the pools themselves: the pool that writes

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/port"
 )
 
-// A transaction is the transaction of the functions and the creations of a batch.
+// A transaction is the transaction of the functions of a batch.
 type transaction struct {
 	db *gorm.DB // runs its statements in the transaction
 	collector
@@ -33,6 +33,12 @@ func (t *transaction) repositories() port.Repositories {
 
 // wrote says that the transaction has written something, so that it is rolled back if its function fails.
 func (t *transaction) wrote() { t.begun.Wrote() }
+
+// collects says that a function collects something to write. It returns an error if the transaction has ended.
+func (t *transaction) collects() error {
+	t.wrote()
+	return translate(t.db, t.begun.Active())
+}
 
 // queue runs or queues the statement that build makes, see engine.Tx.Queue.
 func (t *transaction) queue(ctx context.Context, build func(*gorm.DB) *gorm.DB) error {

@@ -19,8 +19,7 @@ type request struct {
 
 // once runs fn in a transaction. If the request has an idempotency key, the claim of the key, the changes of fn and the
 // result of fn become durable together. A retry then returns the stored result and true, without running fn. If fn fails,
-// the key is not claimed. reads is what fn reads. Animals are added by port.Transactor.CreatePets instead, which inserts
-// those of a whole batch together.
+// the key is not claimed. reads is what fn reads.
 func once[T any](
 	ctx context.Context, tx port.Transactor, req request, reads port.Reads,
 	fn func(context.Context, port.Repositories) (T, error),

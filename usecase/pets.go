@@ -90,18 +90,9 @@ func (p *Pets) CreateAll(ctx context.Context, pets []domain.NewPet, key domain.I
 }
 
 func (p *Pets) create(ctx context.Context, pets []domain.NewPet, req request) ([]domain.Pet, bool, error) {
-	claim, err := req.claim()
-	if err != nil {
-		return nil, false, err
-	}
-	created, earlier, err := p.tx.CreatePets(ctx, pets, claim)
-	if earlier != nil {
-		err = replay(claim, *earlier, &created)
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return created, earlier != nil, nil
+	return once(ctx, p.tx, req, port.Reads{}, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
+		return r.Pets.Create(ctx, pets)
+	})
 }
 
 // Update corrects an animal. When Update returns, the correction is durable. If matches is not nil, Update calls it with

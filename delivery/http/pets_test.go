@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,8 +133,11 @@ func FuzzUpdatePet(f *testing.F) {
 	}
 	before := domain.NewPet{Name: "Before", CategoryID: 1, Status: domain.PetAvailable}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		created, _, err := s.store.CreatePets(t.Context(), []domain.NewPet{before}, port.Claim{})
-		check(t, err)
+		var created []domain.Pet
+		check(t, s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
+			created, err = r.Pets.Create(ctx, []domain.NewPet{before})
+			return err
+		}))
 		want, code, rules := parsePet(body, &before)
 		w := s.roundTrip(t, http.MethodPatch, fmt.Sprint("/v1/pets/", created[0].ID), "", string(body), http.Header{})
 		stored, err := s.store.Pets().Get(t.Context(), created[0].ID)

@@ -113,9 +113,8 @@ type Database interface {
 	// Begin begins a transaction. Until it ends, no other connection and no other process can write. Begin
 	// waits for other writers, for a limited time and until the deadline of ctx.
 	//
-	// A remote database sends the queries of ahead with the begin, unless ahead is nil. They see what the transaction sees.
-	// Begin calls ahead each time it tries to begin. If one of these queries fails, the transaction begins without them.
-	// Other databases do not call ahead.
+	// Unless ahead is nil, Begin also runs its queries, which see what the transaction sees. A remote database sends them
+	// with the begin. Begin calls ahead each time it tries to begin. If a query fails, the transaction begins without it.
 	Begin(ctx context.Context, ahead func() []Query) (Tx, error)
 	// Poll returns the latest committed state. It reports true if commits since the last call may not be in it,
 	// for example because another program made them or the server is another one.
@@ -149,7 +148,7 @@ type Database interface {
 const PollInterval = 45 * time.Millisecond
 
 // A Query is a query for Begin, with the placeholders $1, $2 … in this order. Each row is scanned into Fields before
-// Row is called. Done is called once the transaction has begun, or after all rows.
+// Row is called. Done is called after all rows, unless the query fails.
 type Query struct {
 	Statement string
 	Args      []any

@@ -1,18 +1,16 @@
 // Package groupcommit runs the transactions of many callers as one transaction of the database. The callers
 // share its commit, because waiting until a commit is durable is what makes a write slow.
 //
-//	callers            the leader                                callers
-//	  Create(c1) ─┐    ┌─ BEGIN ─────────────────────────────┐
-//	  Create(c2) ─┼──> │  create(c1, c2), then f1(R), f2(R)  │ ──┬─> nil
-//	  Do(f1) ─────┤    └─ COMMIT: one sync of the disk ──────┘   ├─> nil
-//	  Do(f2) ─────┘                                              └─> the error of f2
+//	callers            the leader                               callers
+//	  Do(f1) ─────┐    ┌─ BEGIN ────────────────────────────┐
+//	  Do(f2) ─────┼──> │  f1(R), f2(R), f3(R)               │ ──┬─> nil
+//	  Do(f3) ─────┘    └─ COMMIT: one sync of the disk ─────┘   ├─> the error of f2
+//	                                                            └─> nil
 //
-// A caller gives the Queue a function (Do) or a creation (Create). A creation is records to insert, as data. A function may
-// have data that says what it reads.
-// Package internal/batch makes batches of the calls. The leader of a batch begins a transaction on its own
-// goroutine, takes the calls that are queued by then, runs all creations with one call of create, and then
-// one function after the other. No caller gets a result that is not durable. If the commit fails, all callers
-// get its error.
+// A caller gives the Queue a function, and data that says what the function reads. Package internal/batch makes
+// batches of the calls. The leader of a batch begins a transaction on its own goroutine, takes the calls that are
+// queued by then, and runs one function after the other. No caller gets a result that is not durable. If the commit
+// fails, all callers get its error.
 //
 // # Calls that fail
 //
@@ -20,9 +18,8 @@
 // committed. Nearly all calls that fail do so.
 //
 // After a write or a failed statement, the transaction is rolled back. The other calls run again in a
-// transaction without that call, which then runs in a transaction of its own. Creations that ran together
-// and failed each run in a transaction of their own. From the second such failure on, each remaining call
-// does. There are no savepoints: after a savepoint, SQLite copies each page that changes.
+// transaction without that call, which then runs in a transaction of its own. From the second such failure on,
+// each remaining call does. There are no savepoints: after a savepoint, SQLite copies each page that changes.
 //
 // If the database ended the transaction, as when the connection is lost, all callers get the error. After a
 // conflict with another process, such as a deadlock, the transaction runs again, up to three times.
@@ -58,9 +55,8 @@ const (
 // ErrNested is the error of a call within a function of the same Queue.
 var ErrNested = errors.New("InTx was called within a transaction of the same store")
 
-// An Error is an error of Do or Create that the function or the creation did not return. There are three
-// cases: the function or the creation has not run, its transaction was rolled back, or it is not known
-// whether its transaction is durable.
+// An Error is an error of Do that the function did not return. There are three cases: the function has not run, its
+// transaction was rolled back, or it is not known whether its transaction is durable.
 type Error struct{ Err error }
 
 // Error returns the text of Err.
@@ -69,7 +65,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A Panic is the value of a panic of Do or Create.
+// A Panic is the value of a panic of Do.
 type Panic struct {
 	Value any    // the value with which the function panicked, or an error after runtime.Goexit
 	Stack []byte // the stack of the function, which may have run on another goroutine
@@ -92,9 +88,8 @@ type Options[R, C any] struct {
 	// transaction. data is that of the calls that are queued before Begin. Until the transaction has begun, they may be
 	// withdrawn, and others may arrive.
 	Prepare func(data []C) (ahead func() []engine.Query, repositories func(*Tx) R)
-	Create  func(R, context.Context, []C) error // runs creations together
 	// Commit commits the transaction: it calls its argument and returns its error. No caller of the transaction returns
-	// before, so Commit can invalidate caches.
+	// before, so Commit can invalidate caches. Before, it may write what the functions have collected.
 	Commit func(R, func() error) error
 	// Observe, if not nil, is called after each commit, also one that failed, with the number of calls that
 	// shared it and the time it took. The time includes the wait for other processes.
@@ -110,18 +105,18 @@ type Tx struct {
 // Wrote says that the current call has written something. If it fails, the transaction is rolled back.
 func (t *Tx) Wrote() { t.wrote = true }
 
-// A Queue runs functions and creations in transactions. It is safe for concurrent use.
+// A Queue runs functions in transactions. It is safe for concurrent use.
 type Queue[R, C any] struct {
 	database engine.Database
 	options  Options[R, C]
 	calls    *batch.Group[*call[R, C]]
 }
 
-// A call is a call of Do or Create.
+// A call is a call of Do.
 type call[R, C any] struct {
 	ctx  context.Context
-	fn   func(context.Context, R) error // nil for a creation
-	data []C                            // one for a creation
+	fn   func(context.Context, R) error
+	data []C
 
 	ended    bool // whether err or panicked is the result
 	err      error
@@ -138,7 +133,7 @@ func NewQueue[R, C any](database engine.Database, o Options[R, C]) *Queue[R, C] 
 // Close rejects new calls and returns when the queued ones are committed. It may be called again.
 func (q *Queue[R, C]) Close() { q.calls.Close() }
 
-// Waiting returns the number of callers that are in Do or Create.
+// Waiting returns the number of callers that are in Do.
 func (q *Queue[R, C]) Waiting() int { return q.calls.Waiting() }
 
 // Do runs fn in a transaction and returns nil when the transaction is durable. If fn fails, its changes are
@@ -152,20 +147,11 @@ func (q *Queue[R, C]) Waiting() int { return q.calls.Waiting() }
 // does not end, because SQLite would roll back the whole batch when a statement is interrupted. fn must not
 // use its repositories in another goroutine, nor after it has returned. data is for Options.Prepare.
 func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error, data ...C) error {
-	return q.do(&call[R, C]{ctx: ctx, fn: fn, data: data})
-}
-
-// Create runs a creation in a transaction and returns nil when the transaction is durable. It returns errors
-// as Do does.
-func (q *Queue[R, C]) Create(ctx context.Context, creation C) error {
-	return q.do(&call[R, C]{ctx: ctx, data: []C{creation}})
-}
-
-func (q *Queue[R, C]) do(c *call[R, C]) error {
-	if c.ctx.Value(q) != nil {
+	if ctx.Value(q) != nil {
 		return ErrNested
 	}
-	err := q.calls.Do(c.ctx, c)
+	c := &call[R, C]{ctx: ctx, fn: fn, data: data}
+	err := q.calls.Do(ctx, c)
 	switch {
 	case !c.ended:
 		return &Error{err}

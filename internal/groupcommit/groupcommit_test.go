@@ -28,7 +28,7 @@ var check = testkit.Check
 // names is the repository of the tests. It has a table of its own.
 type names struct {
 	*groupcommit.Tx
-	created *[][]string // the names in each call of create
+	collected *[]string // the names that are added with the commit
 }
 
 func (n names) add(ctx context.Context, name string) error {
@@ -37,25 +37,21 @@ func (n names) add(ctx context.Context, name string) error {
 	return err
 }
 
-func (n names) create(ctx context.Context, all []string) error {
-	*n.created = append(*n.created, all)
-	if slices.Contains(all, "rejected") {
-		return errOwn
-	}
-	for _, name := range all {
-		if err := n.add(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // A txFunc is the argument of Do.
 type txFunc = func(context.Context, names) error
 
 // adding returns a function that adds a name.
 func adding(name string) txFunc {
 	return func(ctx context.Context, n names) error { return n.add(ctx, name) }
+}
+
+// collecting returns a function that adds a name with the commit.
+func collecting(name string) txFunc {
+	return func(_ context.Context, n names) error {
+		n.Wrote()
+		*n.collected = append(*n.collected, name)
+		return nil
+	}
 }
 
 func doNothing(context.Context, names) error { return nil }
@@ -96,7 +92,6 @@ type testQueue struct {
 
 	batches  []int      // the number of calls of each commit, recorded before their callers return
 	prepared [][]string // the data in each call of Prepare that had any
-	created  [][]string // the names of the creations that ran together
 }
 
 func openQueue(t *testing.T) *testQueue {
@@ -114,12 +109,16 @@ func openQueue(t *testing.T) *testQueue {
 			if len(data) > 0 {
 				q.prepared = append(q.prepared, data)
 			}
-			return nil, func(tx *groupcommit.Tx) names { return names{tx, &q.created} }
+			return nil, func(tx *groupcommit.Tx) names { return names{tx, new([]string)} }
 		},
-		Create: names.create,
-		Commit: func(_ names, commit func() error) error {
+		Commit: func(n names, commit func() error) error {
 			if q.commit != nil {
 				return q.commit
+			}
+			for _, name := range *n.collected {
+				if err := n.add(context.Background(), name); err != nil {
+					return engine.NotCommittedError{Err: err}
+				}
 			}
 			return commit()
 		},
@@ -156,7 +155,7 @@ func (q *testQueue) block(t *testing.T) (release func()) {
 	})
 }
 
-// A result is how a call of Do or Create has ended: it has returned err, or panicked, or its goroutine has
+// A result is how a call of Do has ended: it has returned err, or panicked, or its goroutine has
 // ended.
 type result struct {
 	err      error
@@ -174,8 +173,8 @@ func (r result) String() string {
 	return fmt.Sprint(r.err)
 }
 
-// call calls do, which calls Do or Create, in a goroutine. It waits until the call is queued.
-func (q *testQueue) call(t *testing.T, do func() error) <-chan result {
+// enqueue calls Do in a goroutine. It waits until the call is queued.
+func (q *testQueue) enqueue(ctx context.Context, t *testing.T, fn txFunc, data ...string) <-chan result {
 	t.Helper()
 	before, done := q.Waiting(), make(chan result, 1)
 	go func() {
@@ -186,16 +185,11 @@ func (q *testQueue) call(t *testing.T, do func() error) <-chan result {
 			}
 			done <- r
 		}()
-		r.err = do()
+		r.err = q.Do(ctx, fn, data...)
 		r.exited = false
 	}()
 	testkit.WaitUntil(t, "the call is queued", func() bool { return q.Waiting() > before })
 	return done
-}
-
-func (q *testQueue) enqueue(ctx context.Context, t *testing.T, fn txFunc) <-chan result {
-	t.Helper()
-	return q.call(t, func() error { return q.Do(ctx, fn) })
 }
 
 // doTogether runs functions as one batch and returns their results.
@@ -251,7 +245,7 @@ func TestGoroutinesThatAreReadyToRunShareACommit(t *testing.T) {
 		callers.Go(func() {
 			<-start
 			for n := range 4 {
-				if err := q.Create(t.Context(), strconv.Itoa(64*n+i)); err != nil {
+				if err := q.Do(t.Context(), adding(strconv.Itoa(64*n+i))); err != nil {
 					t.Error(err)
 				}
 			}

@@ -87,15 +87,15 @@ func (s *schedule[R, C]) run(tx engine.Tx) {
 	}
 }
 
-// transact runs one transaction: all creations together, and then one function after the other.
+// transact runs one transaction: one function after the other.
 func (s *schedule[R, C]) transact(begun engine.Tx) {
 	defer func() { _ = begun.Rollback() }()
 	tx, calls := &Tx{Tx: begun}, s.next[0]
 	repositories := s.repositories(tx)
-	for _, step := range steps(calls) {
+	for _, c := range calls {
 		tx.wrote = false
-		s.runStep(repositories, step)
-		if !s.check(tx, step) {
+		s.invoke(repositories, c)
+		if !s.check(tx, c) {
 			return
 		}
 	}
@@ -131,31 +131,8 @@ func (s *schedule[R, C]) reject(err error) bool {
 	return true
 }
 
-// steps splits calls into those that run together.
-func steps[R, C any](calls []*call[R, C]) (all [][]*call[R, C]) {
-	var creations []*call[R, C]
-	for _, c := range calls {
-		if c.fn == nil {
-			creations = append(creations, c)
-		} else {
-			all = append(all, []*call[R, C]{c})
-		}
-	}
-	if len(creations) > 0 {
-		all = slices.Insert(all, 0, creations)
-	}
-	return all
-}
-
-// runStep runs one function, or some creations together. Its context makes the queue reject nested calls.
-func (s *schedule[R, C]) runStep(repositories R, step []*call[R, C]) {
-	ctx, fn := step[0].ctx, step[0].fn
-	if fn == nil {
-		fn = func(ctx context.Context, r R) error { return s.queue.options.Create(r, ctx, dataOf(step)) }
-	}
-	if len(step) > 1 {
-		ctx = context.Background() // a span of the statements belongs to no caller
-	}
+// invoke runs one function. Its context makes the queue reject nested calls.
+func (s *schedule[R, C]) invoke(repositories R, c *call[R, C]) {
 	var err error
 	returned := false
 	defer func() {
@@ -167,14 +144,12 @@ func (s *schedule[R, C]) runStep(repositories R, step []*call[R, C]) {
 		if value != nil {
 			panicked = &Panic{value, debug.Stack()}
 		}
-		for _, c := range step {
-			c.err, c.panicked = err, panicked
-		}
+		c.err, c.panicked = err, panicked
 		if s.exited {
-			s.takeOut(step)
+			s.takeOut(c)
 		}
 	}()
-	err = fn(context.WithValue(context.WithoutCancel(ctx), s.queue, true), repositories)
+	err = c.fn(context.WithValue(context.WithoutCancel(c.ctx), s.queue, true), repositories)
 	returned = true
 }
 
@@ -186,9 +161,8 @@ func dataOf[R, C any](calls []*call[R, C]) (data []C) {
 	return data
 }
 
-// check decides what follows from a step. It returns true if the transaction continues.
-func (s *schedule[R, C]) check(tx *Tx, step []*call[R, C]) bool {
-	c := step[0]
+// check decides what follows from a call. It returns true if the transaction continues.
+func (s *schedule[R, C]) check(tx *Tx, c *call[R, C]) bool {
 	failure, rolledBack := s.queue.database.Failure(c.err), tx.Active()
 	conflict := failure == engine.FailureConflict
 	switch {
@@ -205,28 +179,28 @@ func (s *schedule[R, C]) check(tx *Tx, step []*call[R, C]) bool {
 	if tx.Failed() && !c.failed() {
 		c.err = errIgnoredError
 	}
-	if !c.failed() || len(step) == 1 && !tx.wrote && !tx.Failed() {
+	if !c.failed() || !tx.wrote && !tx.Failed() {
 		return true
 	}
-	s.takeOut(step)
+	s.takeOut(c)
 	return false
 }
 
-// takeOut removes a step that has failed from the current transaction, which is rolled back. If the step is
-// all of it, its calls have their result. Otherwise each of them runs alone later.
-func (s *schedule[R, C]) takeOut(step []*call[R, C]) {
+// takeOut removes a call that has failed from the current transaction, which is rolled back. If the call is alone, it
+// has its result. Otherwise it runs alone later.
+func (s *schedule[R, C]) takeOut(c *call[R, C]) {
 	calls, later := s.next[0], s.next[1:]
 	if len(calls) == 1 {
 		s.next = later
-		end(nil, calls...)
+		end(nil, c)
 		return
 	}
-	others := slices.DeleteFunc(calls, func(c *call[R, C]) bool { return slices.Contains(step, c) })
+	others := slices.DeleteFunc(calls, func(other *call[R, C]) bool { return other == c })
 	together := 1
 	if s.failures++; s.failures == 1 {
-		together = max(1, len(others))
+		together = len(others)
 	}
-	s.next = slices.Concat(slices.Collect(slices.Chunk(others, together)), later, slices.Collect(slices.Chunk(step, 1)))
+	s.next = slices.Concat(slices.Collect(slices.Chunk(others, together)), later, [][]*call[R, C]{{c}})
 }
 
 // fail ends all calls that have no result yet with an error.

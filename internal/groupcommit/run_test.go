@@ -216,44 +216,17 @@ func TestManyFailingFunctionsRunAFewTimes(t *testing.T) {
 	}
 }
 
-// Creations run together, before the functions. If that fails, each creation runs alone, after the functions.
-func TestCreationsRunTogether(t *testing.T) {
+// What the functions have collected is written with the commit. If that fails, each function runs alone.
+func TestCallWhoseCollectedWriteFailsFailsAlone(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		creations []string
-		together  [][]string // the creations that ran together
-		want      []string
-	}{
-		{[]string{"a", "b", "c"}, [][]string{{"a", "b", "c"}}, []string{"a", "b", "c", "function"}},
-		{[]string{"a", "b", "a", "c"}, [][]string{{"a", "b", "a", "c"}, {"a"}, {"b"}, {"a"}, {"c"}}, []string{"function", "a", "b", "c"}},
-		{ // without a write
-			[]string{"a", "rejected", "b"},
-			[][]string{{"a", "rejected", "b"}, {"a"}, {"rejected"}, {"b"}},
-			[]string{"function", "a", "b"},
-		},
-	} {
-		q, runs := openQueue(t), 0
-		release := q.block(t)
-		results := []<-chan result{q.enqueue(t.Context(), t, counting(&runs, adding("function")))}
-		for _, name := range test.creations {
-			results = append(results, q.call(t, func() error { return q.Create(t.Context(), name) }))
-		}
-		release()
-		failed := 0
-		for _, done := range results {
-			if r := <-done; r.err != nil {
-				failed++
-				if _, ofQueue := errors.AsType[*groupcommit.Error](r.err); ofQueue {
-					t.Errorf("got %v, want the error of the statement", r.err)
-				}
-			}
-		}
-		testkit.Equal(t, "the creations that ran together", test.together, q.created)
-		testkit.Equal(t, "the creations for which transactions were prepared", test.together, q.prepared)
-		testkit.Equal(t, "the errors", len(test.creations)-len(test.want)+1, failed)
-		testkit.Equal(t, "the runs of the function", 1, runs)
-		q.wantNames(t, test.want...)
+	q, runs := openQueue(t), 0
+	results := q.doTogether(t, counting(&runs, collecting("a")), collecting("b"), collecting("a"), adding("c"))
+	check(t, errors.Join(results[0].err, results[1].err, results[3].err))
+	if !ofFunction(nil)(results[2]) {
+		t.Errorf("got %v, want the error of the statement", results[2].err)
 	}
+	testkit.Equal(t, "the runs of a function", 2, runs)
+	q.wantNames(t, "a", "b", "c")
 }
 
 // A function that runs again, in another transaction, has the same data.
@@ -261,22 +234,15 @@ func TestTransactionIsPreparedForTheDataOfAllItsCalls(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
 	release := q.block(t)
-	results := []<-chan result{
-		q.call(t, func() error {
-			return q.Do(t.Context(), func(ctx context.Context, n names) error {
-				return cmp.Or(n.add(ctx, "rolled back"), errOwn)
-			}, "first", "second")
-		}),
-		q.call(t, func() error { return q.Create(t.Context(), "a") }),
-		q.call(t, func() error { return q.Do(t.Context(), adding("b"), "third") }),
-	}
+	failing := func(ctx context.Context, n names) error { return cmp.Or(n.add(ctx, "rolled back"), errOwn) }
+	failed := q.enqueue(t.Context(), t, failing, "first", "second")
+	added := q.enqueue(t.Context(), t, adding("a"), "third")
 	release()
-	testkit.WantError(t, "the call that fails", (<-results[0]).err, errOwn)
-	check(t, errors.Join((<-results[1]).err, (<-results[2]).err))
-	want := [][]string{{"first", "second", "a", "third"}, {"a", "third"}, {"first", "second"}}
+	testkit.WantError(t, "the call that fails", (<-failed).err, errOwn)
+	check(t, (<-added).err)
+	want := [][]string{{"first", "second", "third"}, {"third"}, {"first", "second"}}
 	testkit.Equal(t, "the data for which transactions were prepared", want, q.prepared)
-	testkit.Equal(t, "the creations that ran together", [][]string{{"a"}, {"a"}}, q.created)
-	q.wantNames(t, "a", "b")
+	q.wantNames(t, "a")
 }
 
 // SQLite rolls back by itself, for example when the disk is full. The errors of all callers name the cause.

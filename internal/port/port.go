@@ -36,7 +36,8 @@ type PetReader interface {
 type PetRepository interface {
 	// Get returns the animal, or an ErrNotFound (pet_not_found).
 	Get(ctx context.Context, id int64) (domain.Pet, error)
-	// Create adds animals, and returns them in the same order. Their ids ascend in this order.
+	// Create adds animals, and returns them in the same order. Their ids ascend in this order. They may be inserted just
+	// before the commit.
 	Create(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
 	// Update replaces the animal before, which the transaction has read, by after, which differs from it and has the same id.
 	Update(ctx context.Context, before, after domain.Pet) error
@@ -213,11 +214,6 @@ type Transactor interface {
 	// transaction failed: it must have no effect except through r. It must not use r in another goroutine. If transactions
 	// use several stores, all must use the stores in the same order: otherwise two can wait for each other forever.
 	//
-	// reads says what fn probably reads. Some stores then begin the transaction and read that in one round trip.
+	// reads says what fn probably reads, so that few queries read that for all functions that share a transaction.
 	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error, reads ...Reads) error
-	// CreatePets adds all animals in one transaction, or none, and returns them once the transaction is durable. It is
-	// faster than InTx when many goroutines call it. If claim has a key, CreatePets also claims the key, and stores the
-	// animals as the result. If Claim would return false, CreatePets adds nothing and returns the outcome of the earlier
-	// request.
-	CreatePets(ctx context.Context, pets []domain.NewPet, claim Claim) ([]domain.Pet, *Outcome, error)
 }

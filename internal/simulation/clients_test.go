@@ -22,26 +22,26 @@ var (
 	errExited = errors.New("the goroutine of the caller ended")
 )
 
-// A write is a call of groupcommit.Queue.Do or Create.
+// A write is a call of groupcommit.Queue.Do.
 type write struct {
 	process *process
 	plan    struct {
-		alters  bool // whether the rows are alterations, and not additions
-		keys    []int
-		creates bool // whether it calls Create
-		claims  bool // whether it inserts the rows only if none of them exists
-		ignores bool // whether it ignores the error of a statement
-		queues  bool // whether it queues the statements that insert
-		end     string
+		alters   bool // whether the rows are alterations, and not additions
+		keys     []int
+		collects bool // whether the rows are inserted with the commit, together with those of other writes
+		claims   bool // whether it inserts the rows only if none of them exists
+		ignores  bool // whether it ignores the error of a statement
+		queues   bool // whether it queues the statements that insert
+		end      string
 	}
 	times struct{ called, canceled, started, returned time.Duration }
-	err   error // the error of Do or Create, or its panic
-	runs  int   // how often the function or the creation ran
+	err   error // the error of Do, or its panic
+	runs  int   // how often the function ran
 
-	// The result of the last run of the function or of the creation.
+	// The result of the last run of the function.
 	in       *tx
 	inserted []int // the keys that were inserted without an error
-	earlier  bool  // whether the creation has found a row of another write
+	earlier  bool  // whether it has found a row of another write, and succeeded without inserting
 	failure  error
 }
 
@@ -49,10 +49,10 @@ func (w *write) String() string { return fmt.Sprintf("%+v %+v: %v", w.plan, w.ti
 
 func newWrite(p *process, d draws, alters bool, key int) *write {
 	w := &write{process: p}
-	w.plan.alters, w.plan.creates, w.plan.claims = alters, d.chance(0.5), d.chance(0.3)
+	w.plan.alters, w.plan.collects, w.plan.claims = alters, d.chance(0.5), d.chance(0.3)
 	w.plan.ignores, w.plan.queues = d.chance(0.1), d.chance(0.5)
 	w.plan.end = []string{"fails", "panics", "exits", "succeeds"}[min(d.IntN(20), 3)]
-	if w.plan.claims || w.plan.creates && d.chance(0.1) { // the creation fails if there is a row
+	if w.plan.claims || w.plan.collects && d.chance(0.1) { // without a claim, the write fails if there is a row
 		key = d.IntN(3)
 	}
 	for i := range d.IntN(4) {
@@ -61,7 +61,7 @@ func newWrite(p *process, d draws, alters bool, key int) *write {
 	return w
 }
 
-// do calls Do or Create. The context may end during the call, or before.
+// do calls Do. The context may end during the call, or before.
 func (w *write) do(d draws) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -86,11 +86,7 @@ func (w *write) do(d draws) {
 		w.process.returned()
 	}()
 	w.err = errExited // replaced if the call returns or panics
-	if w.plan.creates {
-		w.err = w.process.queue.Create(ctx, w)
-	} else {
-		w.err = w.process.queue.Do(ctx, w.run)
-	}
+	w.err = w.process.queue.Do(ctx, w.run)
 }
 
 // onReturn calls fn when the next write or check returns. At that moment a queued call may become the leader.
@@ -109,10 +105,11 @@ func (p *process) returned() {
 	p.returns = nil
 }
 
-// repositories insert rows, and collect the numbers of the store, in the same way as package repository.
+// repositories insert rows, and collect rows and the numbers of the store, in the same way as package repository.
 type repositories struct {
 	*groupcommit.Tx
 	before, after engine.State // as they were before the transaction, and as they are after it
+	collected     []any        // rows
 }
 
 func (p *process) prepare([]*write) (func() []engine.Query, func(*groupcommit.Tx) *repositories) {
@@ -121,11 +118,16 @@ func (p *process) prepare([]*write) (func() []engine.Query, func(*groupcommit.Tx
 
 func (p *process) newRepositories(t *groupcommit.Tx) *repositories {
 	p.begun = append(p.begun, now())
-	return &repositories{t, t.State(), t.State()}
+	return &repositories{Tx: t, before: t.State(), after: t.State()}
 }
 
-// commit commits the transaction.
+// commit inserts the collected rows and commits the transaction.
 func (p *process) commit(r *repositories, commit func() error) error {
+	if len(r.collected) > 0 {
+		if err := r.Queue("INSERT", r.collected...); err != nil {
+			return engine.NotCommittedError{Err: err}
+		}
+	}
 	if r.after != r.before {
 		if err := r.Queue("UPDATE", r.after); err != nil {
 			return engine.NotCommittedError{Err: err}
@@ -134,22 +136,21 @@ func (p *process) commit(r *repositories, commit func() error) error {
 	return p.numbers.Commit(r.before, r.after, commit)
 }
 
-// insert inserts rows of a write.
-func (r *repositories) insert(ctx context.Context, w *write, queues bool, keys ...int) error {
-	var rows []any
+// insert inserts or collects a row of a write.
+func (r *repositories) insert(ctx context.Context, w *write, key int) (err error) {
 	after := r.after
-	for _, key := range keys {
-		after.Position++
-		if w.plan.alters {
-			after.Altered = after.Position
-		}
-		rows = append(rows, row{key: key, by: w, position: after.Position})
+	after.Position++
+	if w.plan.alters {
+		after.Altered = after.Position
 	}
-	var err error
-	if queues {
-		err = r.Queue("INSERT", rows...)
-	} else {
-		_, err = r.ExecContext(ctx, "INSERT", rows...)
+	inserted := row{key: key, by: w, position: after.Position}
+	switch {
+	case w.plan.collects:
+		r.collected = append(r.collected, inserted)
+	case w.plan.queues:
+		err = r.Queue("INSERT", inserted)
+	default:
+		_, err = r.ExecContext(ctx, "INSERT", inserted)
 	}
 	if err == nil {
 		r.Wrote()
@@ -158,8 +159,13 @@ func (r *repositories) insert(ctx context.Context, w *write, queues bool, keys .
 	return err
 }
 
-// begin begins a run of the function or of the creation. The caller must call ended with the error of the
-// run, also after a panic or runtime.Goexit.
+// has reports whether the transaction sees a row with a key, or has collected one.
+func (r *repositories) has(key int) bool {
+	return r.Tx.Tx.(*tx).has(key) || slices.ContainsFunc(r.collected, func(collected any) bool { return collected.(row).key == key })
+}
+
+// begin begins a run of the function. The caller must call ended with the error of the run, also after a panic or
+// runtime.Goexit.
 func (w *write) begin(r *repositories) (ended func(error)) {
 	w.in, w.inserted, w.earlier = r.Tx.Tx.(*tx), nil, false
 	w.runs++
@@ -171,33 +177,6 @@ func (w *write) begin(r *repositories) (ended func(error)) {
 	}
 }
 
-// create runs creations. One statement looks for the rows of the creations that claim. The rows of each creation are
-// inserted by one statement.
-func (r *repositories) create(ctx context.Context, writes []*write) (err error) {
-	for _, w := range writes {
-		ended := w.begin(r)
-		defer func() { ended(err) }()
-	}
-	if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
-		return err
-	}
-	taken := map[int]bool{}
-	for _, w := range writes {
-		w.earlier = w.plan.claims && slices.ContainsFunc(w.plan.keys, func(key int) bool { return w.in.has(key) || taken[key] })
-		if w.earlier {
-			continue
-		}
-		for _, key := range w.plan.keys {
-			taken[key] = true
-		}
-		if err := r.insert(ctx, w, true, w.plan.keys...); err != nil {
-			return err
-		}
-		w.inserted = w.plan.keys
-	}
-	return nil
-}
-
 // run is the function of the transaction.
 func (w *write) run(ctx context.Context, r *repositories) (err error) {
 	ended := w.begin(r)
@@ -206,12 +185,15 @@ func (w *write) run(ctx context.Context, r *repositories) (err error) {
 		if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(w.plan.keys, w.in.has) {
+		if slices.ContainsFunc(w.plan.keys, r.has) {
+			if w.earlier = w.plan.collects; w.earlier {
+				return nil
+			}
 			return errTaken
 		}
 	}
 	for _, key := range w.plan.keys {
-		if err := r.insert(ctx, w, w.plan.queues, key); err != nil {
+		if err := r.insert(ctx, w, key); err != nil {
 			if w.plan.ignores {
 				break
 			}
@@ -277,14 +259,14 @@ func (w *write) check(rows int) map[string]bool {
 	_, isPanic := errors.AsType[*groupcommit.Panic](w.err)
 	exited := errors.Is(w.err, errExited) // also the goroutine of a leader, if a function of another call exits
 	exits := w.plan.end == "exits" && isPanic && strings.Contains(w.err.Error(), "called runtime.Goexit")
-	duplicate := w.plan.creates && !w.plan.claims && errors.Is(w.err, errDuplicate)
+	duplicate := w.plan.collects && !w.plan.claims && errors.Is(w.err, errDuplicate)
 	// A transaction with the function may have begun before the queue noticed that the context had ended.
 	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled })
 	canceled := errors.Is(w.err, context.Canceled) && times.started == 0 && times.canceled > 0
 	closed := errors.Is(w.err, batch.ErrClosed) && times.started == 0 && times.called >= p.closed
 	rolledBack := errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
 	ignored := w.plan.ignores && p.remote && w.failure == nil
-	queued := duplicate && p.remote && w.failure == nil // the statement ran after the creation
+	queued := duplicate && w.failure == nil // the statement ran after the function
 	return map[string]bool{
 		"some rows are committed":                rows != 0 && rows != len(w.inserted),
 		"success without the rows":               w.err == nil && (rows != len(w.inserted) || w.failure != nil),

@@ -141,7 +141,7 @@ func (s *simulation) run() {
 		p.caches = [2]*cache{{grows: true}, {}}
 		p.numbers = freshness.New(p, checkTimeout, true)
 		p.queue = groupcommit.NewQueue(p, groupcommit.Options[*repositories, *write]{
-			Prepare: p.prepare, Create: (*repositories).create, Commit: p.commit,
+			Prepare: p.prepare, Commit: p.commit,
 		})
 		s.processes = append(s.processes, p)
 	}

@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
@@ -28,7 +29,7 @@ func create(ctx context.Context, s *repository.Store, key string) (created bool,
 	if key != "" {
 		claim.IdempotencyKey = domain.IdempotencyKey{Caller: "1", Value: key}
 	}
-	_, earlier, err := s.CreatePets(ctx, []domain.NewPet{{Name: "Rex"}}, claim)
+	_, earlier, err := storetest.CreatePets(ctx, s, []domain.NewPet{{Name: "Rex"}}, claim)
 	return earlier == nil, err
 }
 

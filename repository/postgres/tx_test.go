@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
 	"example.com/petstore/internal/test/postgrestest"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres"
@@ -198,7 +199,7 @@ func TestStatementsOutdatedByAMigrationRunAgain(t *testing.T) {
 			}
 			wait.Wait()
 			claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: strconv.Itoa(i % 2)}}
-			_, _, err := store.CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}}, claim)
+			_, _, err := storetest.CreatePets(t.Context(), store, []domain.NewPet{{Name: "Rex"}}, claim)
 			check(t, err)
 			check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 				pet, err := r.Pets.Get(ctx, 1)

@@ -154,7 +154,7 @@ func (d *database) Dialector() gorm.Dialector {
 }
 
 // Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another process.
-func (d *database) Begin(ctx context.Context, _ func() []engine.Query) (_ engine.Tx, err error) {
+func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (_ engine.Tx, err error) {
 	d.mu.Lock()
 	defer func() {
 		if err != nil {
@@ -172,7 +172,11 @@ func (d *database) Begin(ctx context.Context, _ func() []engine.Query) (_ engine
 				_, _ = d.writer.ExecContext(background, "ROLLBACK")
 				return nil, err
 			}
-			return &tx{Conn: d.writer, database: d, state: d.seen.Load().state}, nil
+			t := &tx{Conn: d.writer, database: d, state: d.seen.Load().state}
+			if ahead != nil {
+				t.read(ahead())
+			}
+			return t, nil
 		}
 		if storefile.Code(err) != sqlite3.ErrBusy || time.Since(start) >= storefile.LockTimeout {
 			return nil, err

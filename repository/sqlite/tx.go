@@ -27,6 +27,34 @@ type tx struct {
 // State implements engine.Tx.
 func (t *tx) State() engine.State { return t.state }
 
+// read runs the queries of Begin, until one fails.
+func (t *tx) read(queries []engine.Query) {
+	for _, q := range queries {
+		if err := t.readRows(q); err != nil {
+			return
+		}
+		q.Done()
+	}
+}
+
+func (t *tx) readRows(q engine.Query) error {
+	rows, err := t.QueryContext(context.Background(), q.Statement, q.Args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has the error
+	for rows.Next() {
+		err := rows.Scan(q.Fields...)
+		if err == nil {
+			err = q.Row()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // Queue implements engine.Tx. It runs the statement at once.
 func (t *tx) Queue(statement string, args ...any) error {
 	_, err := t.ExecContext(context.Background(), statement, args...)

@@ -67,7 +67,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		return errors.Join(err, failure)
 	})
 	testkit.WantError(t, "InTx", err, failure)
-	many, _, err := s.CreatePets(ctx, []domain.NewPet{rex, {Name: "Tom"}}, port.Claim{})
+	many, _, err := CreatePets(ctx, s, []domain.NewPet{rex, {Name: "Tom"}}, port.Claim{})
 	testkit.Check(t, err)
 	pending := added
 	pending.Status = domain.PetPending

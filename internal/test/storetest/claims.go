@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,27 @@ func claim(t *testing.T, s Store, c port.Claim, result []byte) (earlier port.Out
 		return r.Idempotency.Complete(ctx, c, result)
 	})
 	return earlier, claimed
+}
+
+// CreatePets adds animals in a transaction. If the claim has a key, it also claims the key, and stores the animals as the
+// result. If there is an earlier claim, it adds nothing and returns the outcome.
+func CreatePets(ctx context.Context, s port.Transactor, news []domain.NewPet, c port.Claim) (pets []domain.Pet, earlier *port.Outcome, err error) {
+	err = s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+		pets, earlier = nil, nil
+		if !c.IsZero() {
+			outcome, claimed, err := r.Idempotency.Claim(ctx, c)
+			if err != nil || !claimed {
+				earlier = &outcome
+				return err
+			}
+		}
+		if pets, err = r.Pets.Create(ctx, news); err != nil || c.IsZero() {
+			return err
+		}
+		result, err := json.Marshal(pets)
+		return cmp.Or(err, r.Idempotency.Complete(ctx, c, result))
+	}, port.Reads{Claim: c})
+	return pets, earlier, err
 }
 
 func keyIsClaimedOnce(t *testing.T, s Store) {
@@ -85,7 +107,7 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 	}
 }
 
-// creationAddsAllOnceOrNone calls CreatePets many times at once, so that the calls share a transaction.
+// creationAddsAllOnceOrNone adds animals many times at once, so that the calls share a transaction.
 // Some calls have a key, some have none, and some have a pet that the database rejects. The rejected
 // calls must not make other calls fail.
 func creationAddsAllOnceOrNone(t *testing.T, s Store) {
@@ -99,19 +121,19 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 		claim := firstClaim
 		switch caller % 4 {
 		case 0: // all of these have the same key
-			pets, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex, tom}, claim)
+			pets, earlier, err := CreatePets(t.Context(), s, []domain.NewPet{rex, tom}, claim)
 			if earlier == nil {
 				created.Add(1)
 				result.Store(&pets)
 			}
 			return true, err
 		case 1:
-			pets, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex}, port.Claim{})
+			pets, earlier, err := CreatePets(t.Context(), s, []domain.NewPet{rex}, port.Claim{})
 			testkit.Equal(t, "a creation without a key", []domain.Pet{rex.WithID(pets[0].ID)}, pets)
 			return earlier == nil, err
 		case 2:
 			claim.Value = "of a rejected creation"
-			if _, _, err := s.CreatePets(t.Context(), []domain.NewPet{tom, invalid}, claim); err != nil {
+			if _, _, err := CreatePets(t.Context(), s, []domain.NewPet{tom, invalid}, claim); err != nil {
 				rejected.Add(1)
 			}
 			return true, nil
@@ -124,7 +146,7 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	for _, pet := range *result.Load() {
 		wantPet(t, s, pet)
 	}
-	_, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex, tom}, firstClaim)
+	_, earlier, err := CreatePets(t.Context(), s, []domain.NewPet{rex, tom}, firstClaim)
 	var stored []domain.Pet
 	testkit.Check(t, errors.Join(err, json.Unmarshal(earlier.Result, &stored)))
 	testkit.Equal(t, "the stored result", *result.Load(), stored)

@@ -35,7 +35,7 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 			claim := firstClaim
 			claim.Value = strconv.Itoa(key)
 			times := testkit.Concurrently(t, callers, func(caller int) (bool, error) {
-				created, _, err := stores[caller%len(stores)].CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}}, claim)
+				created, _, err := CreatePets(t.Context(), stores[caller%len(stores)], []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}}, claim)
 				return created != nil, err
 			})
 			testkit.Equal(t, "how often they were created", 1, times)
