@@ -53,7 +53,7 @@ var imports = map[string][]string{
 	"internal/test/enginetest": {
 		"internal/engine", "repository/sqlite", "repository/postgres", "internal/test/postgrestest", "internal/schemaversion",
 	},
-	"internal/test/storetest": {"domain", "domain/apikey", "internal/port", "internal/test/testkit", "repository"},
+	"internal/test/storetest": {"domain", "domain/apikey", "internal/port", "internal/test/testkit", "repository", "usecase"},
 	"internal/test/testkit":   {},
 	"internal/binding":        {"domain"},
 	"internal/record":         {"domain"},

@@ -49,26 +49,9 @@ type creation struct {
 // queue calls create in a goroutine and waits until the store counts it.
 func queue(ctx context.Context, t *testing.T, s *repository.Store, key string) <-chan creation {
 	t.Helper()
-	return enqueue(t, s, func() creation {
+	return storetest.Enqueue(t, s, func() creation {
 		created, err := create(ctx, s, key)
 		return creation{created, err}
-	})
-}
-
-// enqueue calls call in a goroutine and waits until the store counts it.
-func enqueue[T any](t *testing.T, s *repository.Store, call func() T) <-chan T {
-	t.Helper()
-	before, done := s.Waiting(), make(chan T, 1)
-	go func() { done <- call() }()
-	testkit.WaitUntil(t, "the call is queued", func() bool { return s.Waiting() > before })
-	return done
-}
-
-// blockStore keeps the store from running transactions until release is called.
-func blockStore(t *testing.T, s *repository.Store) (release func()) {
-	t.Helper()
-	return testkit.Block(t, func(wait func()) error {
-		return s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error { wait(); return nil })
 	})
 }
 
@@ -96,7 +79,7 @@ func TestCreationsTakeTwoRoundTrips(t *testing.T) {
 			keys[i] = fmt.Sprint(name, i)
 		}
 		for round := range 4 { // two rounds create animals, two find their claims; the first of each also prepares statements
-			release := blockStore(t, store)
+			release := storetest.Block(t, store)
 			var queued []<-chan creation
 			for _, key := range keys {
 				if key != "" {
@@ -110,7 +93,7 @@ func TestCreationsTakeTwoRoundTrips(t *testing.T) {
 				got := <-done
 				testkit.Equal(t, name+": whether an animal was created", round < 2 || keys[i] == "", got.Created, got.Err)
 			}
-			const ofRelease = 1 // the COMMIT of blockStore
+			const ofRelease = 1 // the COMMIT of storetest.Block
 			if got := trips.Load() - before - ofRelease; round%2 == 1 && got != 2 {
 				t.Errorf("%s: got %d round trips in round %d, want 2", name, got, round)
 			}
@@ -127,7 +110,7 @@ func TestClaimsAreFoundWhateverHappensWhileATransactionBegins(t *testing.T) {
 	wantCreated(t, store, "earlier", true)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	release := blockStore(t, store)
+	release := storetest.Block(t, store)
 	leader, withdrawn := queue(t.Context(), t, store, "meanwhile"), queue(ctx, t, store, "withdrawn")
 	other := overtake(t, dsn, release)
 	cancel()
@@ -201,7 +184,7 @@ func TestCreationWithAKeyInANewerStoreIsUnavailable(t *testing.T) {
 func TestCreationWhoseKeyCannotBeLookedUpFailsAlone(t *testing.T) {
 	t.Parallel()
 	store, _ := openNew(t)
-	release := blockStore(t, store)
+	release := storetest.Block(t, store)
 	good, bad, none := queue(t.Context(), t, store, "good"), queue(t.Context(), t, store, "bad\x00"), queue(t.Context(), t, store, "")
 	release()
 	for name, created := range map[string]<-chan creation{"with a key": good, "without one": none} {

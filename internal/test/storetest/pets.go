@@ -158,6 +158,25 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 	})
 }
 
+func addedPetIsUpdatedAndRemovedInItsTransaction(t *testing.T, s Store) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		pets, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "Rex"}, {Name: "removed"}})
+		if err != nil {
+			return err
+		}
+		after := pets[0]
+		after.Status = domain.PetSold
+		err = errors.Join(r.Pets.Update(ctx, pets[0], after), r.Pets.Remove(ctx, pets[1]))
+		got, getErr := r.Pets.Get(ctx, after.ID)
+		testkit.Equal(t, "the updated pet", after, got, getErr)
+		_, getErr = r.Pets.Get(ctx, pets[1].ID)
+		wantCode(t, getErr, domain.ErrNotFound, "pet_not_found")
+		_, createErr := r.Pets.Create(ctx, []domain.NewPet{{Name: "Tom"}})
+		return errors.Join(err, createErr)
+	})
+	WantNames(t, s, "Rex", "Tom")
+}
+
 // collect returns the records of Each.
 func collect[T any, S ~string](ctx context.Context, status S, each func(context.Context, S, func(T) error) error) (all []T, err error) {
 	err = each(ctx, status, func(record T) error {

@@ -23,6 +23,7 @@ type Store interface {
 	Changes() port.ChangeReader
 	Keys() port.KeyReader
 	Ping(ctx context.Context) error
+	Waiting() int
 }
 
 // Run runs the suite. open returns a new empty store, whose Options.SearchWindow is the constant.
@@ -34,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a failed transaction is rolled back":             failedTransactionIsRolledBack,
 		"an ended transaction cannot be used":             endedTransactionCannotBeUsed,
 		"a transaction reads its writes":                  transactionReadsItsWrites,
+		"an added pet is updated and removed":             addedPetIsUpdatedAndRemovedInItsTransaction,
 		"a canceled context is unavailable":               canceledContextIsUnavailable,
 		"an order is read as placed, and as it has ended": orderIsReadAsItHasEnded,
 		"a pet has one order that is not cancelled":       petHasOneUncancelledOrder,
@@ -50,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a revocation is scheduled once":                  revocationIsScheduledOnce,
 		"the last use of a key is set once per interval":  lastUseIsSetOncePerInterval,
 		"a key is claimed once":                           keyIsClaimedOnce,
+		"an operation sees those before it in its batch":  operationSeesThoseBeforeItInItsBatch,
 		"a creation adds all of its pets once, or none":   creationAddsAllOnceOrNone,
 		"an import is stored for its file":                importIsStoredForItsFile,
 		"each record is read once in order":               eachRecordIsReadOnceInOrder,
