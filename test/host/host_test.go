@@ -77,7 +77,10 @@ func TestHostServesTwoShopsToItsUsers(t *testing.T) {
 	want(south, http.MethodGet, "/south/v1/pets", "", 200, `[]`)
 	want(south, http.MethodGet, "/north/names?name=Rex", "", 401, `"unauthenticated"`)
 	want("", http.MethodGet, "/north/docs/swagger/index.html", "", 200, `swagger-ui`)
-	want("", http.MethodGet, "/metrics", "", 200, `petstore_changes_follow_lag_seconds{shop="north"}`)
+	testkit.WaitUntil(t, "the metrics have the lag of Follow, which begins after a first copy of the names", func() bool {
+		_, metrics, _ := host.Do(t.Context(), http.MethodGet, "/metrics", "")
+		return strings.Contains(metrics, `petstore_changes_follow_lag_seconds{shop="north"}`)
+	})
 	want("", http.MethodGet, "/metrics", "", 200, `petstore_pets{shop="south",status="none"} 0`)
 	wantName := func(ids string) {
 		t.Helper()
