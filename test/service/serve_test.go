@@ -153,19 +153,8 @@ func TestHangupStopsTheServerOnATerminalOnly(t *testing.T) {
 	s.WantExitOK(t)
 }
 
-// TestShortestShutdownTimeoutSufficesForSilentConnection opens a connection at the beginning of a second,
-// because net/http counts in whole seconds how long a new connection may be silent.
-func TestShortestShutdownTimeoutSufficesForSilentConnection(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, t.TempDir(), "--set", "server.shutdown_timeout=7s", "--set", "server.read_header_timeout=1m")
-	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
-	dial(t, s)
-	s.WantStatus(t, "/livez", 200) // the server has accepted both connections
-	s.Stop(t)
-}
-
 // TestServerExitsWithinItsShutdownTimeouts locks the store. A request, and then the update of the last use
-// of its key, take longer than the shutdown timeout.
+// of its key, take longer than the shutdown timeout: five seconds each.
 func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -180,7 +169,7 @@ func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	signalled := time.Now()
 	s.Signal(t, syscall.SIGTERM)
 	err := s.Wait()
-	limit := 7*time.Second + testkit.Scaled(500*time.Millisecond)
+	limit := 7*time.Second + testkit.Scaled(2*time.Second) // for a machine that stands still for a moment
 	if took := time.Since(signalled); took > limit || s.ProcessState.ExitCode() != 1 {
 		t.Errorf("got %v after %s, want exit code 1 within %s", err, took, limit)
 	}
