@@ -3,14 +3,17 @@ package harness
 import (
 	"bufio"
 	"cmp"
-	"net"
+	"fmt"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/petstore/internal/test/testkit"
 )
@@ -139,13 +142,24 @@ func (s *Server) Address() string {
 	return address
 }
 
-// FreeAddress returns a TCP address of this machine on which no process listens.
+// FreeAddress returns a TCP address of this machine on which no process listens. On Linux, a socket that does not listen is
+// bound to the address until the test ends. So the kernel gives the port only to a process that asks for it by its number.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	testkit.Check(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
+	release := func() { _ = unix.Close(socket) }
+	if runtime.GOOS == "linux" { // elsewhere, a process could not listen on the address of another socket
+		t.Cleanup(release)
+	} else {
+		defer release()
+	}
+	unix.CloseOnExec(socket)
+	testkit.Check(t, unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1))
+	testkit.Check(t, unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	bound, err := unix.Getsockname(socket)
+	testkit.Check(t, err)
+	return fmt.Sprintf("127.0.0.1:%d", bound.(*unix.SockaddrInet4).Port)
 }
 
 // A Buffer is a buffer that is safe for concurrent use.
