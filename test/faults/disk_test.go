@@ -134,8 +134,8 @@ func TestLockedStoreIsWaitedFor(t *testing.T) {
 			s.WantStatus(t, "/v1/pets", http.StatusOK)
 			time.Sleep(held / 2)
 			unlock()
-			s.wantWrites(t, l, 16)
 			stop()
+			s.wantWrites(t, l, 16)
 			if refused := l.History.Unavailable() > 0; refused != wantRefused {
 				t.Errorf("got %d requests with 503, want some: %t", l.History.Unavailable(), wantRefused)
 			}
