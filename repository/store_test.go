@@ -21,7 +21,8 @@ import (
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store {
-		return open(t, newEngine(t), repository.Options{SearchWindow: storetest.SearchWindow})
+		o := repository.Options{SearchWindow: storetest.SearchWindow, Timeout: time.Minute} // a test reads 2,500 pages at once
+		return open(t, newEngine(t), o)
 	})
 }
 
