@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store {
-		o := repository.Options{SearchWindow: storetest.SearchWindow}
+		o := repository.Options{SearchWindow: storetest.SearchWindow, Timeout: time.Minute} // a test reads 2,500 pages at once
 		store, err := repository.Open(t.Context(), postgres.New(server.NewDatabase(t)), o)
 		check(t, err)
 		t.Cleanup(func() { check(t, store.Close()) })
@@ -167,7 +168,9 @@ func databaseOf(t *testing.T, dsn string) string {
 
 func queryTexts(t *testing.T, dsn, query string) (texts []string) {
 	t.Helper()
-	rows, err := connect(t, dsn).QueryContext(context.WithoutCancel(t.Context()), query)
+	db := connect(t, dsn)
+	defer func() { check(t, db.Close()) }() // a test that waits for a condition runs many queries
+	rows, err := db.QueryContext(context.WithoutCancel(t.Context()), query)
 	check(t, err)
 	defer rows.Close()
 	for rows.Next() {
