@@ -185,7 +185,7 @@ func TestSharedReadsThatWaitAreCounted(t *testing.T) {
 // A search waits for another search and for a connection, together at most for the timeout.
 func TestSearchTakesAtMostTheTimeout(t *testing.T) {
 	t.Parallel()
-	const timeout = 2 * time.Second
+	const timeout = 4 * time.Second // a machine may stop for a second
 	s := open(t, newEngine(t), repository.Options{Timeout: timeout})
 	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
 	defer s.ReleaseReadSlots(maxOpenConns)
@@ -200,7 +200,7 @@ func TestSearchTakesAtMostTheTimeout(t *testing.T) {
 // Each waits for another Each, at most for the timeout. No other read does.
 func TestSlowEachDelaysNoOtherRead(t *testing.T) {
 	t.Parallel()
-	s := open(t, newEngine(t), repository.Options{Timeout: time.Second})
+	s := open(t, newEngine(t), repository.Options{Timeout: 3 * time.Second}) // the second Each takes as long, the others less
 	inTx(t, s, adding("Rex"))
 	each := func(fn func()) error {
 		return s.Pets().Each(t.Context(), "", func(domain.Pet) error { fn(); return nil })
