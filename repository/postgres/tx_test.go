@@ -56,8 +56,8 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
+	other := open(t, dsn, repository.Options{}) // creates the store, which may take longer than a second
 	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "1000"), repository.Options{})
-	other := open(t, dsn, repository.Options{})
 	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		check(t, other.InTx(t.Context(), adding("Rex")))
 		return adding("Tom")(ctx, r)
