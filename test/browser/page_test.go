@@ -43,7 +43,8 @@ const (
 	petField         = `[data-param-name="petId"] input`
 )
 
-// openPage opens a URL in a new browser.
+// openPage opens a URL in a new browser. The browser has a folder of chromedp, which ends all of its processes before it
+// removes the folder: some outlive the browser, and write to it.
 func openPage(t *testing.T, url string) *page {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
@@ -52,7 +53,7 @@ func openPage(t *testing.T, url string) *page {
 	}
 	options := append(
 		chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 1400),
+		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WindowSize(1280, 1400),
 		chromedp.Flag("disable-quic", true),
 	)
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
