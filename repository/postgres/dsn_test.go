@@ -20,8 +20,8 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		"-----END RSA PRIVATE KEY-----\n"), 0o600))
 	check(t, os.WriteFile(key, []byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"), 0o600))
 	for _, test := range []struct{ dsn, want string }{
-		{"postgres://petstore:secret@127.0.0.1:1/pets", "start the server, or correct the DSN"},
-		{"postgres://petstore:secret@127.0.0.1:1,127.0.0.1:2/pets", "start the server, or correct the DSN"},
+		{"postgres://petstore:secret@127.0.0.1:1/pets?connect_timeout=60", "start the server, or correct the DSN"},
+		{"postgres://petstore:secret@127.0.0.1:1,127.0.0.1:2/pets?connect_timeout=60", "start the server, or correct the DSN"},
 		{"postgres://petstore:secret@127.0.0.1:port/pets", "write it as postgres://"},
 		{"postgres://petstore:12/secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"postgres://petstore:p@secret@127.0.0.1:1/pets", "write it as postgres://"},
