@@ -109,7 +109,7 @@ func TestInvalidNameOfACategoryIsRejected(t *testing.T) {
 // The first page of the categories begins before the id 0. Each name, animal and order changes pages of categories.
 func TestPagesOfCategoriesAreFresh(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
+	s := newTestServer(t, withoutOthers)
 	for n := range 3 {
 		s.createPets(t, domain.NewPet{Name: "Rex", CategoryID: -7}, domain.NewPet{Name: "Tom", CategoryID: 7})
 		for range 2 { // read, and from memory

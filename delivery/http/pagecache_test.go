@@ -20,7 +20,7 @@ import (
 
 func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
+	s := newTestServer(t, withoutOthers)
 	wantReads := func(hits, reads int) {
 		t.Helper()
 		for result, want := range map[string]int{"hit": hits, "miss": reads} {
@@ -59,7 +59,7 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 
 func TestRecordIsReadAgainOnlyAfterAChange(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
+	s := newTestServer(t, withoutOthers)
 	reads := func(want string) {
 		t.Helper()
 		testkit.Equal(t, "reads", want, s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`])
@@ -90,7 +90,7 @@ func TestRecordIsReadAgainOnlyAfterAChange(t *testing.T) {
 
 func TestRecordOfAServerIsNotCached(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, func(o *apiOptions) { o.Remote = true })
+	s := newTestServer(t, withoutOthers, func(o *apiOptions) { o.Remote = true })
 	s.createPets(t, newPets(1, "sold")...)
 	for range 2 {
 		s.expect(t, get("/v1/pets/1"), ok("").withHeader("Cache-Control: private, no-cache"))
@@ -127,7 +127,7 @@ func TestPagesByNewestAreFresh(t *testing.T) {
 
 func TestPagesOfASearchAreFresh(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
+	s := newTestServer(t, withoutOthers)
 	pets := slices.Repeat([]domain.NewPet{{Name: "Tom"}}, 2*searchWindow)
 	pets[searchWindow].Name = "Rex, the Straße"
 	s.createPets(t, pets...)
@@ -171,7 +171,7 @@ func TestPagesOfASearchAreFresh(t *testing.T) {
 
 func TestSpellingsOfAQueryAreOneCachedPage(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
+	s := newTestServer(t, withoutOthers)
 	s.createPets(t, newPets(3, "sold")...)
 	reads := func() string { return s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`] }
 	for _, spellings := range [][]string{
@@ -229,7 +229,7 @@ func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 		{limit: time.Minute, checked: 0, altered: true, sent: true},
 	} {
 		store := &outage{}
-		s := newTestServer(t, func(o *apiOptions) {
+		s := newTestServer(t, withoutOthers, func(o *apiOptions) {
 			store.Pets, o.Pets = o.Pets, store
 			o.StaleIfUnavailable, o.NumbersAge = test.limit, func() time.Duration { return test.checked }
 			numbers := o.Numbers

@@ -159,6 +159,17 @@ func withAuthenticator(authenticate rest.Authenticator) option {
 	return func(o *apiOptions) { o.Authenticate = authenticate }
 }
 
+// withoutOthers keeps pages in memory until a change of this process. Otherwise a page of a SQLite store is read again when the
+// machine is so slow that the store does not know whether another process has changed it.
+func withoutOthers(o *apiOptions) {
+	numbers := o.Numbers
+	o.Numbers = func(ctx context.Context) (domain.Numbers, error) {
+		latest, err := numbers(ctx)
+		latest.Generation = 0
+		return latest, err
+	}
+}
+
 // withCall makes getPet and createPet return Rex, or the error of call.
 func withCall(call func(context.Context) error) option {
 	return func(o *apiOptions) { o.Pets = callingPets{o.Pets, call} }
