@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,11 +40,8 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	}
 	want := func(want map[string]bool) { // another test compares docs/metrics.md with all metrics
 		t.Helper()
-		names := metricNames(t, registry)
-		for name, registered := range want {
-			if names[name] != registered {
-				t.Errorf("got the metrics %v, want %s: %t", names, name, registered)
-			}
+		for name, registered := range want { // a scrape waits at most a second for the store
+			testkit.WaitUntil(t, fmt.Sprintf("%s is registered: %t", name, registered), func() bool { return metricNames(t, registry)[name] == registered })
 		}
 	}
 	const expiration, waiting = "petstore_key_expiration_timestamp_seconds", "petstore_store_waiting_transactions"
@@ -83,7 +81,8 @@ func TestExpirationOfKeysIsComparedWithTheClockOfTheHost(t *testing.T) {
 	if _, err := service.Keys().Create(t.Context(), "till", time.Hour, ""); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "a usable key is exported", true, metricNames(t, registry)["petstore_key_expiration_timestamp_seconds"])
+	exported := func() bool { return metricNames(t, registry)["petstore_key_expiration_timestamp_seconds"] }
+	testkit.WaitUntil(t, "a usable key is exported", exported) // a scrape waits at most a second for the store
 	now.Store(3600)
-	testkit.Equal(t, "an expired key is exported", false, metricNames(t, registry)["petstore_key_expiration_timestamp_seconds"])
+	testkit.Equal(t, "an expired key is exported", false, exported())
 }
