@@ -112,7 +112,7 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 			handler.HandleFunc("/slow", func(http.ResponseWriter, *http.Request) { close(started); <-finish })
 			handler.HandleFunc("/fast", func(http.ResponseWriter, *http.Request) {})
 			inner := listenLoopback(t)
-			stop, served := serve(t, breaking(inner), handler, time.Second, zap.NewNop())
+			stop, served := serve(t, breaking(inner), handler, time.Minute, zap.NewNop())
 			url, client := "http://"+inner.Addr().String(), &http.Transport{}
 			defer client.CloseIdleConnections()
 			slow := make(chan error, 1)
