@@ -251,7 +251,7 @@ func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 // read deadline, net/http cancels the context of the request. An operation with a body removes the deadline.
 func TestReadDeadlineEndsOnlyRequestsWithoutABodyOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	const timeout = time.Second // the key and the body are read in this time
+	const timeout = 2 * time.Second // the key and the body are read in this time
 	var call func(context.Context) error
 	s := newUnstartedServer(t)
 	s.startAfter(t, func(c *gin.Context) {

@@ -143,7 +143,7 @@ func TestOutageOfTheStoreIsLoggedOnceInAMinute(t *testing.T) {
 func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	t.Parallel()
 	unavailable := rejected(503, "unavailable").withoutText("deadline")
-	s := newUnstartedServer(t, repository.Options{Timeout: 400 * time.Millisecond})
+	s := newUnstartedServer(t, repository.Options{Timeout: 2 * time.Second})
 	s.start(t, s.engine(t))
 	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction
 		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)
