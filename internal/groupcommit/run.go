@@ -33,7 +33,11 @@ func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() [
 	if err != nil {
 		return err
 	}
-	if ended := beginning.Err(); ended != nil {
+	ended := beginning.Err()
+	if ended == nil && time.Until(deadline) <= 0 { // a context may end a moment after its deadline
+		ended = context.DeadlineExceeded
+	}
+	if ended != nil {
 		end(ended, calls[0]) // the leader; the others have left the queue in time
 		calls = calls[1:]
 	}
