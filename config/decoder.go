@@ -1,14 +1,17 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 )
 
 var errFormat = errors.New("its name must end in .yaml, .yml, .toml or .json")
@@ -20,11 +23,29 @@ func (d decoders) Decoder(format string) (viper.Decoder, error) {
 	switch format {
 	case "json":
 		return decoder(func(text []byte, values map[string]any) error { return json.Unmarshal(text, &values) }), nil
-	case "toml", "yaml", "yml":
+	case "yaml", "yml":
+		return decoder(decodeYAML), nil
+	case "toml":
 		codec, err := d.DefaultCodecRegistry.Decoder(format)
 		return decoder(codec.Decode), err
 	}
 	return nil, errFormat
+}
+
+// decodeYAML returns an error for a file with more than one document. Viper would ignore all but the first.
+func decodeYAML(text []byte, values map[string]any) error {
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	err := documents.Decode(&values)
+	if err == nil {
+		err = documents.Decode(&yaml.Node{})
+		if err == nil {
+			return errors.New("it has a second document: remove the line --- before it")
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 type decoder func(text []byte, values map[string]any) error

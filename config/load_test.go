@@ -153,6 +153,8 @@ func TestFileMustBeAConfiguration(t *testing.T) {
 		{"a.yaml", "server", unread + "yaml: unmarshal errors: line 1: cannot unmarshal !!str (hidden) into map[string]interface {}"},
 		{"a.yml", "- server", unread + "yaml: unmarshal errors: line 1: cannot unmarshal !!seq into map[string]interface {}"},
 		{"a.yaml", "log:\n  level: warn\n  level: info", unread + `yaml: unmarshal errors: line 3: mapping key "level" already defined at line 2`},
+		{"a.yaml", "---\nlog: {level: warn}\n---\nlog: {format: console}", unread + "it has a second document: remove the line --- before it"},
+		{"a.yaml", "log: {level: warn}\n---\n\t", unread + "yaml: line 3: found character that cannot start any token"},
 		{"a.toml", "[log]\nlevel = 'warn'\nlevel = 'info'", unread + "toml: key level is already defined"},
 		{"a.json", `{"log": {"level": "warn"}, "log": {"format": "console"}}`, unread + `jsontext: duplicate object member name "log"`},
 		{"a.json", `{"log": {"level": "warn"}, "LOG": {"format": "console"}}`, unread + "log" + twice},
