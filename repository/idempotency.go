@@ -20,7 +20,7 @@ type idempotency struct{ *transaction }
 // deletes an expired claim of the key.
 func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
 	db := i.db.WithContext(ctx)
-	if err := i.claimClock.set(db); err != nil {
+	if err := i.store.claimClock.set(db); err != nil {
 		return port.Outcome{}, false, err
 	}
 	earlier, known := i.ahead.claims[claim.IdempotencyKey]
@@ -33,7 +33,7 @@ func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome,
 			earlier = found[0]
 		}
 	}
-	if earlier != nil && earlier.ClaimedAt > i.claimClock.expired() {
+	if earlier != nil && earlier.ClaimedAt > i.store.claimClock.expired() {
 		outcome, err := earlier.outcome()
 		return outcome, false, err
 	}
@@ -51,7 +51,7 @@ func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte
 	if err := i.collects(); err != nil {
 		return err
 	}
-	model := claimModel{claim.Caller, claim.Value, claim.Fingerprint[:], result, i.claimClock.now}
+	model := claimModel{claim.Caller, claim.Value, claim.Fingerprint[:], result, i.store.claimClock.now}
 	i.claims = append(i.claims, model)
 	i.ahead.claims[claim.IdempotencyKey] = &model
 	return i.deleteExpired()
@@ -163,10 +163,10 @@ const (
 // deleteExpired deletes some expired claims, once in each transaction, until those are deleted that had expired when the
 // clock was set.
 func (t *transaction) deleteExpired() error {
-	if t.deletedExpired || t.claimClock.expiredClaims <= 0 {
+	if t.deletedExpired || t.store.claimClock.expiredClaims <= 0 {
 		return nil
 	}
 	t.deletedExpired = true
-	t.claimClock.expiredClaims -= expiredPerDelete
-	return translate(t.db, t.begun.Queue(deleteExpiredClaims, t.claimClock.expired(), expiredPerDelete))
+	t.store.claimClock.expiredClaims -= expiredPerDelete
+	return translate(t.db, t.begun.Queue(deleteExpiredClaims, t.store.claimClock.expired(), expiredPerDelete))
 }

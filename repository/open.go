@@ -87,7 +87,11 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err != nil {
 		return nil, err
 	}
-	s, timeout := &Store{database: database, observeFailure: o.ObserveFailure}, cmp.Or(o.Timeout, defaultTimeout)
+	s := &Store{database: database, observeFailure: o.ObserveFailure, now: o.Now, tracing: o.TracerProvider}
+	if s.now == nil {
+		s.now = time.Now //nolint:forbidigo // the default of Options.Now
+	}
+	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -125,28 +129,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if s.keys, err = newKeyCache(ofRequests, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}
-	clock, now := &claimClock{}, o.Now
-	if now == nil {
-		now = time.Now //nolint:forbidigo // the default of Options.Now
-	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options[*transaction, port.Reads]{
-		Timeout: timeout,
-		Prepare: func(calls []port.Reads) (func() []engine.Query, func(*groupcommit.Tx) *transaction) {
-			ahead := &ahead{claims: foundClaims{}}
-			return func() []engine.Query { return ahead.queries(calls) }, func(tx *groupcommit.Tx) *transaction {
-				// With a Context, Session returns a Statement of its own.
-				inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
-				inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-				return newTransaction(inTx, tx, clock, ahead)
-			}
-		},
-		Commit: func(t *transaction, commit func() error) error {
-			if err := t.finish(now); err != nil {
-				return engine.NotCommittedError{Err: err}
-			}
-			return s.checker.Commit(t.before, t.State, commit)
-		},
-		Observe: o.ObserveCommit,
+		Timeout: timeout, New: s.newTransaction, Observe: o.ObserveCommit,
 	})
 	return s, nil
 }

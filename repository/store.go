@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/trace"
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
@@ -27,7 +28,10 @@ type Store struct {
 	queue          *groupcommit.Queue[*transaction, port.Reads]
 	checker        *freshness.Checker
 	keys           *keyCache
-	newer          atomic.Int64 // the engine.NewerSchemaError of any call, 0 if there was none
+	claimClock     claimClock // only a transaction uses it
+	now            func() time.Time
+	tracing        trace.TracerProvider // may be nil
+	newer          atomic.Int64         // the engine.NewerSchemaError of any call, 0 if there was none
 }
 
 // Schema returns the schema of the store. If several processes open a new store at the same time, Created is true in only

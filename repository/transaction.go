@@ -2,26 +2,46 @@ package repository
 
 import (
 	"context"
-	"time"
 
 	"gorm.io/gorm"
 
+	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/sqltrace"
 )
 
-// A transaction is the transaction of the functions of a batch.
+// A transaction is the transaction of the functions of a batch. It implements groupcommit.Repositories.
 type transaction struct {
-	db *gorm.DB // runs its statements in the transaction
+	store *Store
+	ahead ahead
+	begun *groupcommit.Tx
+	db    *gorm.DB // runs its statements in the transaction
 	collector
-	begun          *groupcommit.Tx
-	claimClock     *claimClock
-	ahead          *ahead
 	deletedExpired bool // the transaction has deleted expired claims
 }
 
-func newTransaction(db *gorm.DB, tx *groupcommit.Tx, clock *claimClock, ahead *ahead) *transaction {
-	return &transaction{db: db, collector: newCollector(tx.State()), begun: tx, claimClock: clock, ahead: ahead}
+func (s *Store) newTransaction() *transaction {
+	return &transaction{store: s, ahead: ahead{claims: foundClaims{}}}
+}
+
+// Ahead implements groupcommit.Repositories.
+func (t *transaction) Ahead(calls []port.Reads) []engine.Query { return t.ahead.queries(calls) }
+
+// Begun implements groupcommit.Repositories.
+func (t *transaction) Begun(tx *groupcommit.Tx) {
+	t.begun, t.collector = tx, newCollector(tx.State())
+	// With a Context, Session returns a Statement of its own.
+	t.db = t.store.readers.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+	t.db.Statement.ConnPool = sqltrace.Pool(tx, t.store.tracing)
+}
+
+// Commit implements groupcommit.Repositories.
+func (t *transaction) Commit(commit func() error) error {
+	if err := t.write(t.begun, t.store.now()); err != nil {
+		return engine.NotCommittedError{Err: translate(t.db, err)}
+	}
+	return t.store.checker.Commit(t.before, t.State, commit)
 }
 
 func (t *transaction) repositories() port.Repositories {
@@ -59,11 +79,6 @@ func (t *transaction) changedOne(done *gorm.DB) (bool, error) {
 		t.wrote()
 	}
 	return done.RowsAffected == 1, done.Error
-}
-
-// finish writes what was collected before the commit.
-func (t *transaction) finish(now func() time.Time) error {
-	return translate(t.db, t.write(t.begun, now()))
 }
 
 // withStatus limits a query to the records with a status. If the status is empty, it returns the query unchanged.

@@ -80,20 +80,26 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Options are the functions of a Queue. R is the type of the repositories that a function of a caller gets, C is the type
+// Options are the options of a Queue. R is the type of the repositories that a function of a caller gets, C is the type
 // of the data of a call.
-type Options[R, C any] struct {
+type Options[R Repositories[C], C any] struct {
 	Timeout time.Duration // how long a call waits for the begin of its transaction, 0 for any time
-	// Prepare returns what engine.Database.Begin may read ahead, and a function that returns the repositories for the
-	// transaction. data is that of the calls that are queued before Begin. Until the transaction has begun, they may be
-	// withdrawn, and others may arrive.
-	Prepare func(data []C) (ahead func() []engine.Query, repositories func(*Tx) R)
-	// Commit commits the transaction: it calls its argument and returns its error. No caller of the transaction returns
-	// before, so Commit can invalidate caches. Before, it may write what the functions have collected.
-	Commit func(R, func() error) error
+	New     func() R      // returns the repositories of a transaction
 	// Observe, if not nil, is called after each commit, also one that failed, with the number of calls that
 	// shared it and the time it took. The time includes the wait for other processes.
 	Observe func(calls int, took time.Duration)
+}
+
+// Repositories are what the functions of a transaction use.
+type Repositories[C any] interface {
+	// Ahead returns what engine.Database.Begin may read ahead for calls, see there. data is that of the calls that are queued
+	// before Begin. Until the transaction has begun, they may be withdrawn, and others may arrive.
+	Ahead(data []C) []engine.Query
+	// Begun says that the transaction has begun.
+	Begun(tx *Tx)
+	// Commit writes what the functions have collected, calls commit and returns its error. No caller of the transaction
+	// returns before, so Commit can invalidate caches.
+	Commit(commit func() error) error
 }
 
 // A Tx is the transaction of a batch.
@@ -106,7 +112,7 @@ type Tx struct {
 func (t *Tx) Wrote() { t.wrote = true }
 
 // A Queue runs functions in transactions. It is safe for concurrent use.
-type Queue[R, C any] struct {
+type Queue[R Repositories[C], C any] struct {
 	database engine.Database
 	options  Options[R, C]
 	calls    *batch.Group[*call[R, C]]
@@ -124,7 +130,7 @@ type call[R, C any] struct {
 }
 
 // NewQueue returns a Queue. The caller must close it before it closes the database.
-func NewQueue[R, C any](database engine.Database, o Options[R, C]) *Queue[R, C] {
+func NewQueue[R Repositories[C], C any](database engine.Database, o Options[R, C]) *Queue[R, C] {
 	q := &Queue[R, C]{database: database, options: o}
 	q.calls = batch.New(batch.Options{Size: maxBatch, Queue: queueSize, Delay: maxDelay, Timeout: o.Timeout}, q.run)
 	return q
@@ -145,7 +151,7 @@ func (q *Queue[R, C]) Waiting() int { return q.calls.Waiting() }
 //
 // fn may run on the goroutine of another caller, and more than once. Its context has the values of ctx, but
 // does not end, because SQLite would roll back the whole batch when a statement is interrupted. fn must not
-// use its repositories in another goroutine, nor after it has returned. data is for Options.Prepare.
+// use its repositories in another goroutine, nor after it has returned. data is for Repositories.Ahead.
 func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error, data ...C) error {
 	if ctx.Value(q) != nil {
 		return ErrNested

@@ -28,33 +28,58 @@ var check = testkit.Check
 // names is the repository of the tests. It has a table of its own.
 type names struct {
 	*groupcommit.Tx
-	collected *[]string // the names that are added with the commit
+	queue     *testQueue
+	collected []string // the names that are added with the commit
 }
 
-func (n names) add(ctx context.Context, name string) error {
+// Ahead implements groupcommit.Repositories.
+func (n *names) Ahead(data []string) []engine.Query {
+	if len(data) > 0 {
+		n.queue.ahead = append(n.queue.ahead, data)
+	}
+	return nil
+}
+
+// Begun implements groupcommit.Repositories.
+func (n *names) Begun(tx *groupcommit.Tx) { n.Tx = tx }
+
+// Commit implements groupcommit.Repositories.
+func (n *names) Commit(commit func() error) error {
+	if n.queue.commit != nil {
+		return n.queue.commit
+	}
+	for _, name := range n.collected {
+		if err := n.add(context.Background(), name); err != nil {
+			return engine.NotCommittedError{Err: err}
+		}
+	}
+	return commit()
+}
+
+func (n *names) add(ctx context.Context, name string) error {
 	n.Wrote()
 	_, err := n.ExecContext(ctx, "INSERT INTO names (id, name) SELECT coalesce(max(id), 0) + 1, $1 FROM names", name)
 	return err
 }
 
 // A txFunc is the argument of Do.
-type txFunc = func(context.Context, names) error
+type txFunc = func(context.Context, *names) error
 
 // adding returns a function that adds a name.
 func adding(name string) txFunc {
-	return func(ctx context.Context, n names) error { return n.add(ctx, name) }
+	return func(ctx context.Context, n *names) error { return n.add(ctx, name) }
 }
 
 // collecting returns a function that adds a name with the commit.
 func collecting(name string) txFunc {
-	return func(_ context.Context, n names) error {
+	return func(_ context.Context, n *names) error {
 		n.Wrote()
-		*n.collected = append(*n.collected, name)
+		n.collected = append(n.collected, name)
 		return nil
 	}
 }
 
-func doNothing(context.Context, names) error { return nil }
+func doNothing(context.Context, *names) error { return nil }
 
 // A database is a database whose Begin can fail, and which takes errConflict and errFull for its own errors.
 type database struct {
@@ -85,13 +110,13 @@ func (d *database) Failure(err error) engine.Failure {
 
 // A testQueue is a Queue on a new database. It records what it has done.
 type testQueue struct {
-	*groupcommit.Queue[names, string]
+	*groupcommit.Queue[*names, string]
 	driver   string // of enginetest
 	database *database
 	commit   error // if not nil, the error of all commits
 
-	batches  []int      // the number of calls of each commit, recorded before their callers return
-	prepared [][]string // the data in each call of Prepare that had any
+	batches []int      // the number of calls of each commit, recorded before their callers return
+	ahead   [][]string // the data in each call of Ahead that had any
 }
 
 func openQueue(t *testing.T) *testQueue {
@@ -104,24 +129,8 @@ func openQueue(t *testing.T) *testQueue {
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (id INTEGER NOT NULL, name TEXT NOT NULL UNIQUE)")
 	check(t, errors.Join(err, tx.Commit()))
 	q := &testQueue{driver: created.Driver, database: &database{Database: opened}}
-	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options[names, string]{
-		Prepare: func(data []string) (func() []engine.Query, func(*groupcommit.Tx) names) {
-			if len(data) > 0 {
-				q.prepared = append(q.prepared, data)
-			}
-			return nil, func(tx *groupcommit.Tx) names { return names{tx, new([]string)} }
-		},
-		Commit: func(n names, commit func() error) error {
-			if q.commit != nil {
-				return q.commit
-			}
-			for _, name := range *n.collected {
-				if err := n.add(context.Background(), name); err != nil {
-					return engine.NotCommittedError{Err: err}
-				}
-			}
-			return commit()
-		},
+	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options[*names, string]{
+		New:     func() *names { return &names{queue: q} },
 		Observe: func(calls int, _ time.Duration) { q.batches = append(q.batches, calls) },
 	})
 	t.Cleanup(func() {
@@ -151,7 +160,7 @@ func (q *testQueue) wantNames(t *testing.T, want ...string) {
 func (q *testQueue) block(t *testing.T) (release func()) {
 	t.Helper()
 	return testkit.Block(t, func(wait func()) error {
-		return q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error { wait(); return nil })
+		return q.Do(context.WithoutCancel(t.Context()), func(context.Context, *names) error { wait(); return nil })
 	})
 }
 
@@ -262,7 +271,7 @@ func TestGoroutinesThatAreReadyToRunShareACommit(t *testing.T) {
 func TestNestedDoIsRejected(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
-	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
+	err := q.Do(t.Context(), func(ctx context.Context, n *names) error {
 		return errors.Join(n.add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
 	})
 	testkit.WantError(t, "the error", err, groupcommit.ErrNested)
@@ -273,8 +282,8 @@ func TestNestedDoIsRejected(t *testing.T) {
 func TestDoWithinATransactionOfAnotherQueueRuns(t *testing.T) {
 	t.Parallel()
 	q, other := openQueue(t), openQueue(t)
-	check(t, q.Do(t.Context(), func(ctx context.Context, n names) error {
-		return errors.Join(n.add(ctx, "outer"), other.Do(ctx, func(ctx context.Context, n names) error {
+	check(t, q.Do(t.Context(), func(ctx context.Context, n *names) error {
+		return errors.Join(n.add(ctx, "outer"), other.Do(ctx, func(ctx context.Context, n *names) error {
 			testkit.WantError(t, "the error", q.Do(ctx, doNothing), groupcommit.ErrNested)
 			return n.add(ctx, "inner")
 		}))
@@ -289,7 +298,7 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	q := openQueue(t)
 	release := q.block(t)
 	ran := atomic.Int32{}
-	count := func(context.Context, names) error { ran.Add(1); return nil }
+	count := func(context.Context, *names) error { ran.Add(1); return nil }
 	results := make(chan error)
 	for range queueSize {
 		go func() { results <- q.Do(t.Context(), count) }()
@@ -346,12 +355,9 @@ func TestCallWhoseTimeoutIsOverBeforeTheTransactionBeginsDoesNotRun(t *testing.T
 	late := groupcommit.NewQueue(&database{Database: q.database.Database, begin: func(context.Context) error {
 		time.Sleep(testkit.Scaled(20 * time.Millisecond))
 		return nil
-	}}, groupcommit.Options[names, string]{
+	}}, groupcommit.Options[*names, string]{
 		Timeout: testkit.Scaled(10 * time.Millisecond),
-		Prepare: func([]string) (func() []engine.Query, func(*groupcommit.Tx) names) {
-			return nil, func(tx *groupcommit.Tx) names { return names{tx, nil} }
-		},
-		Commit: func(_ names, commit func() error) error { return commit() },
+		New:     func() *names { return &names{queue: q} },
 	})
 	defer late.Close()
 	wantQueueError(t, late.Do(context.WithoutCancel(t.Context()), adding("late")), context.DeadlineExceeded)
@@ -374,7 +380,7 @@ func TestStartedFunctionIsNotCanceled(t *testing.T) {
 	q := openQueue(t)
 	type key struct{}
 	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Hour)
-	check(t, q.Do(ctx, func(ctx context.Context, n names) error {
+	check(t, q.Do(ctx, func(ctx context.Context, n *names) error {
 		cancel()
 		if _, limited := ctx.Deadline(); limited || ctx.Done() != nil || ctx.Err() != nil || ctx.Value(key{}) != "value" {
 			t.Errorf("got a context with the deadline %t, %v and the value %v, want one that does not end", limited, ctx.Err(), ctx.Value(key{}))

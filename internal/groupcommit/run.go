@@ -47,10 +47,10 @@ func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() [
 }
 
 // A schedule is what is left to do for a batch.
-type schedule[R, C any] struct {
+type schedule[R Repositories[C], C any] struct {
 	queue        *Queue[R, C]
 	next         [][]*call[R, C] // the calls of the current transaction and of those after it
-	repositories func(*Tx) R     // returns the repositories for the current transaction
+	repositories R               // of the current transaction
 	began        time.Time       // when the leader began to wait for the current transaction
 	conflicts    int             // how many transactions ran again after a conflict
 	failures     int             // how many transactions were rolled back because of a call
@@ -60,9 +60,12 @@ type schedule[R, C any] struct {
 // begin begins a transaction for calls.
 func (s *schedule[R, C]) begin(ctx context.Context, calls []*call[R, C]) (engine.Tx, error) {
 	s.began = time.Now() //nolint:forbidigo // a duration, only for Observe
-	var ahead func() []engine.Query
-	ahead, s.repositories = s.queue.options.Prepare(dataOf(calls))
-	return s.queue.database.Begin(ctx, ahead)
+	s.repositories = s.queue.options.New()
+	var data []C
+	for _, c := range calls {
+		data = append(data, c.data...)
+	}
+	return s.queue.database.Begin(ctx, func() []engine.Query { return s.repositories.Ahead(data) })
 }
 
 // beginNext begins the next transaction. It returns nil if there is none.
@@ -95,15 +98,15 @@ func (s *schedule[R, C]) run(tx engine.Tx) {
 func (s *schedule[R, C]) transact(begun engine.Tx) {
 	defer func() { _ = begun.Rollback() }()
 	tx, calls := &Tx{Tx: begun}, s.next[0]
-	repositories := s.repositories(tx)
+	s.repositories.Begun(tx)
 	for _, c := range calls {
 		tx.wrote = false
-		s.invoke(repositories, c)
+		s.invoke(c)
 		if !s.check(tx, c) {
 			return
 		}
 	}
-	err := s.queue.options.Commit(repositories, begun.Commit)
+	err := s.repositories.Commit(begun.Commit)
 	if observe := s.queue.options.Observe; observe != nil && len(calls) > 0 {
 		observe(len(calls), time.Since(s.began))
 	}
@@ -136,7 +139,7 @@ func (s *schedule[R, C]) reject(err error) bool {
 }
 
 // invoke runs one function. Its context makes the queue reject nested calls.
-func (s *schedule[R, C]) invoke(repositories R, c *call[R, C]) {
+func (s *schedule[R, C]) invoke(c *call[R, C]) {
 	var err error
 	returned := false
 	defer func() {
@@ -153,16 +156,8 @@ func (s *schedule[R, C]) invoke(repositories R, c *call[R, C]) {
 			s.takeOut(c)
 		}
 	}()
-	err = c.fn(context.WithValue(context.WithoutCancel(c.ctx), s.queue, true), repositories)
+	err = c.fn(context.WithValue(context.WithoutCancel(c.ctx), s.queue, true), s.repositories)
 	returned = true
-}
-
-// dataOf returns the data of calls.
-func dataOf[R, C any](calls []*call[R, C]) (data []C) {
-	for _, c := range calls {
-		data = append(data, c.data...)
-	}
-	return data
 }
 
 // check decides what follows from a call. It returns true if the transaction continues.

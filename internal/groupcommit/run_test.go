@@ -20,11 +20,11 @@ var errOwn = errors.New("the function failed")
 
 // counting returns fn, and counts its runs.
 func counting(runs *int, fn txFunc) txFunc {
-	return func(ctx context.Context, n names) error { *runs++; return fn(ctx, n) }
+	return func(ctx context.Context, n *names) error { *runs++; return fn(ctx, n) }
 }
 
 // addTwice adds a name twice, so that its second statement fails.
-func addTwice(ctx context.Context, n names) error {
+func addTwice(ctx context.Context, n *names) error {
 	return cmp.Or(n.add(ctx, "rolled back"), n.add(ctx, "rolled back"))
 }
 
@@ -46,19 +46,19 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 		batches []int
 	}{
 		"fails immediately": {
-			func(context.Context, names) error { return errOwn },
+			func(context.Context, *names) error { return errOwn },
 			ofFunction(errOwn),
 			[]int{1, 1, 1},
 			[]int{3},
 		},
 		"panics immediately": {
-			func(context.Context, names) error { panic("failure") },
+			func(context.Context, *names) error { panic("failure") },
 			func(r result) bool { return r.panicked.(*groupcommit.Panic).Value == "failure" },
 			[]int{1, 1, 1},
 			[]int{3},
 		},
 		"fails after a write": {
-			func(ctx context.Context, n names) error { return cmp.Or(n.add(ctx, "rolled back"), errOwn) },
+			func(ctx context.Context, n *names) error { return cmp.Or(n.add(ctx, "rolled back"), errOwn) },
 			ofFunction(errOwn),
 			[]int{2, 2, 1},
 			[]int{2},
@@ -70,13 +70,13 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 			[]int{2},
 		},
 		"panics after a write": {
-			func(ctx context.Context, n names) error { _ = n.add(ctx, "rolled back"); panic(errOwn) },
+			func(ctx context.Context, n *names) error { _ = n.add(ctx, "rolled back"); panic(errOwn) },
 			func(r result) bool { return errors.Is(r.panicked.(error), errOwn) },
 			[]int{2, 2, 1},
 			[]int{2},
 		},
 		"exits": {
-			func(ctx context.Context, n names) error {
+			func(ctx context.Context, n *names) error {
 				check(t, n.add(ctx, "rolled back"))
 				runtime.Goexit()
 				return nil
@@ -105,7 +105,7 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 // callers get their results.
 func TestLeaderExitsWithAFunctionThatExits(t *testing.T) {
 	t.Parallel()
-	exiting := func(ctx context.Context, n names) error {
+	exiting := func(ctx context.Context, n *names) error {
 		check(t, n.add(ctx, "rolled back"))
 		runtime.Goexit()
 		return nil
@@ -133,7 +133,7 @@ func TestPanicHasTheStackOfTheFunction(t *testing.T) {
 	}
 }
 
-func addPanicking(context.Context, names) error { panic(fmt.Errorf("wrapped: %w", errOwn)) }
+func addPanicking(context.Context, *names) error { panic(fmt.Errorf("wrapped: %w", errOwn)) }
 
 // SQLite undoes only a statement that fails. On PostgreSQL it aborts the transaction: the function runs alone, also if it
 // ignores the error.
@@ -141,7 +141,7 @@ func TestFailedStatementOfPostgreSQLIsAFailureAfterAWrite(t *testing.T) {
 	t.Parallel()
 	for _, ignores := range []bool{false, true} {
 		q, runs := openQueue(t), 0
-		results := q.doTogether(t, counting(&runs, adding("first")), func(ctx context.Context, n names) error {
+		results := q.doTogether(t, counting(&runs, adding("first")), func(ctx context.Context, n *names) error {
 			_, err := n.ExecContext(ctx, "INSERT INTO missing VALUES (1)")
 			if ignores {
 				return nil
@@ -159,7 +159,7 @@ func TestFailedStatementOfPostgreSQLIsAFailureAfterAWrite(t *testing.T) {
 func TestFailedFunctionSeesTheOthersWhenItRunsAgain(t *testing.T) {
 	t.Parallel()
 	q, runs := openQueue(t), 0
-	results := q.doTogether(t, adding("first"), func(ctx context.Context, n names) error {
+	results := q.doTogether(t, adding("first"), func(ctx context.Context, n *names) error {
 		if runs++; runs == 1 {
 			return cmp.Or(n.add(ctx, "rolled back"), errOwn)
 		}
@@ -189,7 +189,7 @@ func TestManyFailingFunctionsRunAFewTimes(t *testing.T) {
 			for i := range runs {
 				fn := adding(strconv.Itoa(i))
 				if i%2 == 1 {
-					fn = func(ctx context.Context, n names) error {
+					fn = func(ctx context.Context, n *names) error {
 						if !test.writes {
 							return errOwn
 						}
@@ -230,18 +230,18 @@ func TestCallWhoseCollectedWriteFailsFailsAlone(t *testing.T) {
 }
 
 // A function that runs again, in another transaction, has the same data.
-func TestTransactionIsPreparedForTheDataOfAllItsCalls(t *testing.T) {
+func TestTransactionReadsAheadForAllItsCalls(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
 	release := q.block(t)
-	failing := func(ctx context.Context, n names) error { return cmp.Or(n.add(ctx, "rolled back"), errOwn) }
+	failing := func(ctx context.Context, n *names) error { return cmp.Or(n.add(ctx, "rolled back"), errOwn) }
 	failed := q.enqueue(t.Context(), t, failing, "first", "second")
 	added := q.enqueue(t.Context(), t, adding("a"), "third")
 	release()
 	testkit.WantError(t, "the call that fails", (<-failed).err, errOwn)
 	check(t, (<-added).err)
 	want := [][]string{{"first", "second", "third"}, {"third"}, {"first", "second"}}
-	testkit.Equal(t, "the data for which transactions were prepared", want, q.prepared)
+	testkit.Equal(t, "the data for which transactions read ahead", want, q.ahead)
 	q.wantNames(t, "a")
 }
 
@@ -251,7 +251,7 @@ func TestTransactionRolledBackByTheDatabaseFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	for cause, wrapped := range map[error]bool{errOwn: false, errFull: true} {
 		q := openQueue(t)
-		for _, r := range q.doTogether(t, adding("lost"), func(ctx context.Context, n names) error {
+		for _, r := range q.doTogether(t, adding("lost"), func(ctx context.Context, n *names) error {
 			_, err := n.ExecContext(ctx, "ROLLBACK")
 			return errors.Join(cause, err)
 		}, adding("not started")) {
@@ -269,7 +269,7 @@ func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 	t.Parallel()
 	for conflicts, wantRuns := range map[int]int{1: 2, 3: 4, 4: 4} {
 		q, runs := openQueue(t), 0
-		results := q.doTogether(t, adding("Tom"), func(ctx context.Context, n names) error {
+		results := q.doTogether(t, adding("Tom"), func(ctx context.Context, n *names) error {
 			err := n.add(ctx, "Rex")
 			if runs++; runs <= conflicts {
 				err = errors.Join(err, errConflict)
@@ -292,10 +292,10 @@ func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 func TestErrorOfTheCommitIsTheErrorOfAllCallers(t *testing.T) {
 	t.Parallel()
 	q, runs := openQueue(t), 0
-	results := q.doTogether(t, counting(&runs, func(ctx context.Context, n names) error {
+	results := q.doTogether(t, counting(&runs, func(ctx context.Context, n *names) error {
 		q.commit = errConflict
 		return n.add(ctx, "a")
-	}), func(context.Context, names) error { return errOwn }, addPanicking)
+	}), func(context.Context, *names) error { return errOwn }, addPanicking)
 	wantQueueError(t, results[0].err, errConflict)
 	wantQueueError(t, results[1].err, errConflict)
 	testkit.WantError(t, "the panic", results[2].panicked.(error), errOwn)

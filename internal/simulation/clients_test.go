@@ -108,21 +108,22 @@ func (p *process) returned() {
 // repositories insert rows, and collect rows and the numbers of the store, in the same way as package repository.
 type repositories struct {
 	*groupcommit.Tx
+	process       *process
 	before, after engine.State // as they were before the transaction, and as they are after it
 	collected     []any        // rows
 }
 
-func (p *process) prepare([]*write) (func() []engine.Query, func(*groupcommit.Tx) *repositories) {
-	return nil, p.newRepositories
+func (p *process) newRepositories() *repositories { return &repositories{process: p} }
+
+func (r *repositories) Ahead([]*write) []engine.Query { return nil }
+
+func (r *repositories) Begun(t *groupcommit.Tx) {
+	r.process.begun = append(r.process.begun, now())
+	r.Tx, r.before, r.after = t, t.State(), t.State()
 }
 
-func (p *process) newRepositories(t *groupcommit.Tx) *repositories {
-	p.begun = append(p.begun, now())
-	return &repositories{Tx: t, before: t.State(), after: t.State()}
-}
-
-// commit inserts the collected rows and commits the transaction.
-func (p *process) commit(r *repositories, commit func() error) error {
+// Commit inserts the collected rows and commits the transaction.
+func (r *repositories) Commit(commit func() error) error {
 	if len(r.collected) > 0 {
 		if err := r.Queue("INSERT", r.collected...); err != nil {
 			return engine.NotCommittedError{Err: err}
@@ -133,7 +134,7 @@ func (p *process) commit(r *repositories, commit func() error) error {
 			return engine.NotCommittedError{Err: err}
 		}
 	}
-	return p.numbers.Commit(r.before, r.after, commit)
+	return r.process.numbers.Commit(r.before, r.after, commit)
 }
 
 // insert inserts or collects a row of a write.

@@ -140,9 +140,7 @@ func (s *simulation) run() {
 		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
 		p.caches = [2]*cache{{grows: true}, {}}
 		p.numbers = freshness.New(p, checkTimeout, true)
-		p.queue = groupcommit.NewQueue(p, groupcommit.Options[*repositories, *write]{
-			Prepare: p.prepare, Commit: p.commit,
-		})
+		p.queue = groupcommit.NewQueue(p, groupcommit.Options[*repositories, *write]{New: p.newRepositories})
 		s.processes = append(s.processes, p)
 	}
 	var clients sync.WaitGroup

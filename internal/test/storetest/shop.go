@@ -103,9 +103,7 @@ func (s *Shop) placing(key string) step {
 	return func(pet, _ int64) string { return s.PlaceWithKey(pet, key) }
 }
 
-func (s *Shop) renaming(name string) step {
-	return func(pet, _ int64) string { return s.Rename(pet, name) }
-}
+func (s *Shop) renaming(pet, _ int64) string { return s.Rename(pet, "Tom") }
 
 func (s *Shop) settingStatus(status domain.PetStatus) step {
 	return func(pet, _ int64) string { return s.SetStatus(pet, status) }
@@ -165,13 +163,13 @@ func operationSeesThoseBeforeItInItsBatch(t *testing.T, store Store) {
 		"place twice with one key":     {false, s.placing("a"), s.placing("a"), []string{"", "replayed"}, pending},
 		"place and remove":             {false, s.placing(""), s.removing("Rex"), []string{"", "pet_ordered"}, pending},
 		"place and correct the status": {false, s.placing(""), s.settingStatus(sold), []string{"", "pet_ordered"}, pending},
-		"place and correct the name":   {false, s.placing(""), s.renaming("Tom"), []string{"", ""}, pending},
-		"correct the name and place":   {false, s.renaming("Tom"), s.placing(""), []string{"", ""}, pending},
+		"place and correct the name":   {false, s.placing(""), s.renaming, []string{"", ""}, pending},
+		"correct the name and place":   {false, s.renaming, s.placing(""), []string{"", ""}, pending},
 		"correct the status and place": {false, s.settingStatus(sold), s.placing(""), []string{"", "pet_not_available"}, sold},
-		"correct and remove":           {false, s.renaming("Tom"), s.removing("Tom"), []string{"", ""}, ""},
-		"correct twice":                {false, s.renaming("Tom"), s.renaming("Tom"), []string{"", "unchanged"}, available},
+		"correct and remove":           {false, s.renaming, s.removing("Tom"), []string{"", ""}, ""},
+		"correct twice":                {false, s.renaming, s.renaming, []string{"", "unchanged"}, available},
 		"remove and place":             {false, s.removing("Rex"), s.placing(""), []string{"", "pet_not_found"}, ""},
-		"remove and correct":           {false, s.removing("Rex"), s.renaming("Tom"), []string{"", "pet_not_found"}, ""},
+		"remove and correct":           {false, s.removing("Rex"), s.renaming, []string{"", "pet_not_found"}, ""},
 		"remove twice":                 {false, s.removing("Rex"), s.removing("Rex"), []string{"", "pet_not_found"}, ""},
 		"deliver twice":                {true, s.delivering, s.delivering, []string{"", "unchanged"}, sold},
 		"deliver and cancel":           {true, s.delivering, s.cancelling, []string{"", "order_state_conflict"}, sold},
@@ -180,7 +178,7 @@ func operationSeesThoseBeforeItInItsBatch(t *testing.T, store Store) {
 		"cancel and place":             {true, s.cancelling, s.placing(""), []string{"", ""}, pending},
 		"cancel and remove":            {true, s.cancelling, s.removing("Rex"), []string{"", ""}, ""},
 		"cancel and set the status":    {true, s.cancelling, s.settingStatus(sold), []string{"", ""}, sold},
-		"correct the name and deliver": {true, s.renaming("Tom"), s.delivering, []string{"", ""}, sold},
+		"correct the name and deliver": {true, s.renaming, s.delivering, []string{"", ""}, sold},
 	} {
 		pet, order := s.Add(), int64(0)
 		if test.ordered {
