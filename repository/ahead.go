@@ -11,18 +11,18 @@ import (
 
 // ahead is what Begin has read ahead for the queued calls, until the transaction changes it. What is missing may exist.
 type ahead struct {
-	claims foundClaims
-	records
-}
-
-// records are records by id.
-type records struct {
+	claims  map[domain.IdempotencyKey]*claimModel // nil for a key without a claim
 	pets    map[int64]domain.Pet
 	ordered map[int64]bool // by the id of an animal: whether it has an order that is not cancelled
 	orders  map[int64]domain.Order
 }
 
+func newAhead() ahead {
+	return ahead{map[domain.IdempotencyKey]*claimModel{}, map[int64]domain.Pet{}, map[int64]bool{}, map[int64]domain.Order{}}
+}
+
 var (
+	findClaims       = newLookup("SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = $%d AND value = $%d")
 	findPets         = newPetLookup("$%d")
 	findPetsOfOrders = newPetLookup("(SELECT pet_id FROM orders WHERE id = $%d)")
 	findOrders       = newLookup("SELECT " + orderTable.columns + " FROM orders WHERE id = $%d")
@@ -35,13 +35,14 @@ func newPetLookup(id string) lookup {
 		", EXISTS (SELECT 1 FROM orders WHERE pet_id = pets.id AND " + isLive + ") FROM pets WHERE id = " + id)
 }
 
-// queries returns the queries that find what calls read. Once they are done, a has what they found.
-func (a *ahead) queries(calls []port.Reads) []engine.Query {
-	var keys []domain.IdempotencyKey
-	var pets, orders [][]any // ids
+// queries returns the queries that find what calls read. Once all are done, done sets a to what they have found.
+func (a *ahead) queries(calls []port.Reads) (queries []engine.Query, done func()) {
+	found := newAhead()
+	var keys, pets, orders [][]any
 	for _, c := range calls {
 		if !c.Claim.IsZero() {
-			keys = append(keys, c.Claim.IdempotencyKey)
+			found.claims[c.Claim.IdempotencyKey] = nil
+			keys = append(keys, []any{c.Claim.Caller, c.Claim.Value})
 		}
 		for _, id := range c.Pets {
 			pets = append(pets, []any{id})
@@ -50,8 +51,12 @@ func (a *ahead) queries(calls []port.Reads) []engine.Query {
 			orders = append(orders, []any{id})
 		}
 	}
-	found := records{map[int64]domain.Pet{}, map[int64]bool{}, map[int64]domain.Order{}}
-	pet, order, ordered := &petModel{}, &orderModel{}, false
+	claim, pet, order, ordered := &claimModel{}, &petModel{}, &orderModel{}, false
+	claimRow := func() error {
+		row := *claim
+		found.claims[domain.IdempotencyKey{Caller: row.Caller, Value: row.Value}] = &row
+		return nil
+	}
 	petRow := func() (err error) {
 		found.ordered[pet.ID] = ordered
 		found.pets[pet.ID], err = pet.record()
@@ -61,13 +66,13 @@ func (a *ahead) queries(calls []port.Reads) []engine.Query {
 		found.orders[order.ID], err = order.record()
 		return err
 	}
-	petFields, done := append(pet.fields(), &ordered), func() { a.records = found }
+	petFields := append(pet.fields(), &ordered)
 	return slices.Concat(
-		a.claims.queries(keys),
-		findPets.queries(pets, petFields, petRow, done),
-		findPetsOfOrders.queries(orders, petFields, petRow, done),
-		findOrders.queries(orders, order.fields(), orderRow, done),
-	)
+		findClaims.queries(keys, claim.fields(), claimRow),
+		findPets.queries(pets, petFields, petRow),
+		findPetsOfOrders.queries(orders, petFields, petRow),
+		findOrders.queries(orders, order.fields(), orderRow),
+	), func() { *a = found }
 }
 
 // add adds a change. From then on, the transaction reads the changed records itself.

@@ -12,16 +12,13 @@ import (
 func TestRowsReadAheadAreUsedOnceTheTransactionHasBegun(t *testing.T) {
 	t.Parallel()
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
-	a := &ahead{claims: foundClaims{}}
-	queries := a.queries([]port.Reads{{Claim: claim, Pets: []int64{1}, Orders: []int64{2}}})
+	a := newAhead()
+	queries, done := a.queries([]port.Reads{{Claim: claim, Pets: []int64{1}, Orders: []int64{2}}})
 	for _, q := range queries {
 		_ = q.Row() // the error of an order without a status
 	}
-	testkit.Equal(t, "the claims before", 0, len(a.claims))
-	testkit.Equal(t, "the records before", 0, len(a.pets)+len(a.orders)+len(a.ordered))
-	for _, q := range queries {
-		q.Done()
-	}
-	testkit.Equal(t, "the claims", 1, len(a.claims))
+	testkit.Equal(t, "the records before", 0, len(a.claims)+len(a.pets)+len(a.orders)+len(a.ordered))
+	done()
+	testkit.Equal(t, "the claims, of the key and of an empty row", 2, len(a.claims))
 	testkit.Equal(t, "the records", 3, len(a.pets)+len(a.orders)+len(a.ordered))
 }

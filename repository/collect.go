@@ -18,7 +18,7 @@ type collector struct {
 	engine.State              // as it is after the transaction
 	before       engine.State // as it was before
 	added        []domain.Pet // the animals that are not inserted yet
-	claims       []claimModel
+	claims       []*claimModel
 	changes      []changeModel
 	counts       map[int64]*deltas // what is added to the numbers of each category
 	err          error

@@ -8,8 +8,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"example.com/petstore/domain"
-	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
 )
 
@@ -51,33 +49,10 @@ func (i idempotency) Complete(_ context.Context, claim port.Claim, result []byte
 	if err := i.collects(); err != nil {
 		return err
 	}
-	model := claimModel{claim.Caller, claim.Value, claim.Fingerprint[:], result, i.store.claimClock.now}
+	model := &claimModel{claim.Caller, claim.Value, claim.Fingerprint[:], result, i.store.claimClock.now}
 	i.claims = append(i.claims, model)
-	i.ahead.claims[claim.IdempotencyKey] = &model
-	return i.deleteExpired()
-}
-
-var findClaims = newLookup("SELECT caller, value, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = $%d AND value = $%d")
-
-// foundClaims are the claims that a transaction has found or completed, by key, nil for a key without a claim.
-type foundClaims map[domain.IdempotencyKey]*claimModel
-
-// queries returns the queries that find the claims of keys. Once all are done, f has what they found.
-func (f foundClaims) queries(keys []domain.IdempotencyKey) []engine.Query {
-	args := make([][]any, len(keys))
-	for i, key := range keys {
-		args[i] = []any{key.Caller, key.Value}
-	}
-	m, found := &claimModel{}, foundClaims{}
-	return findClaims.queries(args, m.fields(), func() error {
-		claim := *m
-		found[domain.IdempotencyKey{Caller: m.Caller, Value: m.Value}] = &claim
-		return nil
-	}, func() {
-		for _, key := range keys {
-			f[key] = found[key]
-		}
-	})
+	i.ahead.claims[claim.IdempotencyKey] = model
+	return nil
 }
 
 // A claimClock is the clock by which claims expire. The clock of the machine may jump, so a claimClock adds
@@ -160,13 +135,13 @@ const (
 		(SELECT caller, value FROM idempotency_keys WHERE claimed_at <= $1 ORDER BY claimed_at LIMIT $2)`
 )
 
-// deleteExpired deletes some expired claims, once in each transaction, until those are deleted that had expired when the
-// clock was set.
+// deleteExpired deletes some expired claims, in each transaction that has claimed a key, until those are deleted that had
+// expired when the clock was set.
 func (t *transaction) deleteExpired() error {
-	if t.deletedExpired || t.store.claimClock.expiredClaims <= 0 {
+	clock := &t.store.claimClock
+	if len(t.claims) == 0 || clock.expiredClaims <= 0 {
 		return nil
 	}
-	t.deletedExpired = true
-	t.store.claimClock.expiredClaims -= expiredPerDelete
-	return translate(t.db, t.begun.Queue(deleteExpiredClaims, t.store.claimClock.expired(), expiredPerDelete))
+	clock.expiredClaims -= expiredPerDelete
+	return t.begun.Queue(deleteExpiredClaims, clock.expired(), expiredPerDelete)
 }

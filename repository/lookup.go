@@ -31,11 +31,11 @@ func newLookup(statement string) (l lookup) {
 }
 
 // queries returns the queries that find the rows of keys.
-func (l lookup) queries(keys [][]any, fields []any, row func() error, done func()) (queries []engine.Query) {
+func (l lookup) queries(keys [][]any, fields []any, row func() error) (queries []engine.Query) {
 	for few := range slices.Chunk(keys, maxKeysOfQuery) {
 		few = padded(few) // a chunk has no capacity for the next one
 		statement := l[bits.Len(uint(len(few)))-1]
-		queries = append(queries, engine.Query{Statement: statement, Args: slices.Concat(few...), Fields: fields, Row: row, Done: done})
+		queries = append(queries, engine.Query{Statement: statement, Args: slices.Concat(few...), Fields: fields, Row: row})
 	}
 	return queries
 }

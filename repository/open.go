@@ -55,7 +55,7 @@ type Options struct {
 	ObserveFailure func(engine.Failure)
 	// TracerProvider, if not nil, creates a span for each statement of a repository whose context has a span. It has the
 	// text of the statement and no values. Statements that callers share have no span: those that write, those that look up
-	// API keys, and on PostgreSQL the queries by id and of idempotency keys.
+	// API keys, those that read ahead for a batch, and on PostgreSQL the queries by id.
 	TracerProvider trace.TracerProvider
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"gorm.io/gorm"
 
@@ -65,13 +64,14 @@ func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, e
 	if err := p.collects(); err != nil {
 		return nil, err
 	}
-	first := len(p.added)
-	for _, pet := range news {
+	created := make([]domain.Pet, len(news))
+	for i, pet := range news {
 		p.LastPet++
-		p.added = append(p.added, pet.WithID(p.LastPet))
-		p.add(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &p.added[len(p.added)-1]})
+		created[i] = pet.WithID(p.LastPet)
+		p.add(ctx, domain.ChangePetAdded, domain.ChangedRecords{Pet: &created[i]})
 	}
-	return slices.Clip(p.added[first:]), nil
+	p.added = append(p.added, created...)
+	return created, nil
 }
 
 // insertIfAdded inserts the animals that this transaction has added, before a statement about one of them.

@@ -18,15 +18,14 @@ type transaction struct {
 	begun *groupcommit.Tx
 	db    *gorm.DB // runs its statements in the transaction
 	collector
-	deletedExpired bool // the transaction has deleted expired claims
 }
 
-func (s *Store) newTransaction() *transaction {
-	return &transaction{store: s, ahead: ahead{claims: foundClaims{}}}
-}
+func (s *Store) newTransaction() *transaction { return &transaction{store: s, ahead: newAhead()} }
 
 // Ahead implements groupcommit.Repositories.
-func (t *transaction) Ahead(calls []port.Reads) []engine.Query { return t.ahead.queries(calls) }
+func (t *transaction) Ahead(calls []port.Reads) ([]engine.Query, func()) {
+	return t.ahead.queries(calls)
+}
 
 // Begun implements groupcommit.Repositories.
 func (t *transaction) Begun(tx *groupcommit.Tx) {
@@ -38,7 +37,11 @@ func (t *transaction) Begun(tx *groupcommit.Tx) {
 
 // Commit implements groupcommit.Repositories.
 func (t *transaction) Commit(commit func() error) error {
-	if err := t.write(t.begun, t.store.now()); err != nil {
+	err := t.deleteExpired()
+	if err == nil {
+		err = t.write(t.begun, t.store.now())
+	}
+	if err != nil {
 		return engine.NotCommittedError{Err: translate(t.db, err)}
 	}
 	return t.store.checker.Commit(t.before, t.State, commit)

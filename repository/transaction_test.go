@@ -3,6 +3,7 @@ package repository_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/engine"
 	"example.com/petstore/internal/port"
+	"example.com/petstore/internal/test/storetest"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 )
@@ -104,4 +106,23 @@ func TestEachStatementOfATraceHasASpan(t *testing.T) {
 		testkit.Equal(t, test.name+": the spans", test.want, operations)
 		request.End()
 	}
+}
+
+// A row with a status that is never stored makes the query that reads it ahead fail. The order of its animal was read before.
+func TestOperationOnADamagedRowFailsAlone(t *testing.T) {
+	t.Parallel()
+	store := open(t, newEngine(t), repository.Options{})
+	s := storetest.NewShop(t, store)
+	good, bad := s.Add(), s.Add()
+	order := s.Ordered(bad)
+	inTx(t, store, func(ctx context.Context, r port.Repositories) error {
+		return repository.ExecIn(ctx, r, fmt.Sprintf(`PRAGMA ignore_check_constraints = ON;
+			UPDATE pets SET status = '?' WHERE id = %d; PRAGMA ignore_check_constraints = OFF`, bad))
+	})
+	damaged := fmt.Sprintf("the row of pets with the id %d is damaged", bad)
+	got := s.Together(
+		func() string { return s.Place(good) }, func() string { return s.Deliver(order) },
+		func() string { return s.Rename(bad, "Tom") }, func() string { return s.Rename(good, "Tom") },
+	)
+	testkit.Equal(t, "the results", []string{"", damaged, damaged, ""}, got)
 }

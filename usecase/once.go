@@ -50,7 +50,10 @@ func once[T any](
 		}
 		return r.Idempotency.Complete(ctx, claim, encoded)
 	}, reads)
-	return result, replayed && err == nil, err
+	if err != nil {
+		return *new(T), false, err
+	}
+	return result, replayed, nil
 }
 
 // claim returns the claim of the key of the request, or the zero Claim if it has no key. Requests are equal if their

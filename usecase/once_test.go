@@ -1,6 +1,7 @@
 package usecase_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/internal/port"
+	"example.com/petstore/usecase"
 )
 
 // keyOf returns an idempotency key of a caller.
@@ -150,5 +152,23 @@ func TestRetryIsReplayedWhateverTheClock(t *testing.T) {
 		if err != nil || order.ID != 1 || replayed != (i > 0) {
 			t.Errorf("with the clock set by %s: got %+v, replayed %t and %v", jump, order, replayed, err)
 		}
+	}
+}
+
+// A lateFailure is a Transactor whose commits fail.
+type lateFailure struct{ port.Transactor }
+
+var errCommit = errors.New("the commit failed")
+
+func (l lateFailure) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error, reads ...port.Reads) error {
+	return l.Transactor.InTx(ctx, func(ctx context.Context, r port.Repositories) error { return errors.Join(fn(ctx, r), errCommit) }, reads...)
+}
+
+func TestNothingIsReturnedWithAnError(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	pets, _, err := usecase.NewPets(lateFailure{s.Store}, s.Pets()).CreateAll(t.Context(), []domain.NewPet{rex}, keyOf("1", "k"))
+	if !errors.Is(err, errCommit) || pets != nil {
+		t.Errorf("got %v and %v, want only the error of the commit", pets, err)
 	}
 }

@@ -196,7 +196,7 @@ func (g *Group[C]) follow(c *call[C]) (leads bool, err error) {
 // endExpired ends the queued calls, and with Leave those of the run, whose deadline or context has ended.
 func (g *Group[C]) endExpired() {
 	leaves := func(c *call[C]) bool {
-		if c.err = c.ended(); c.err != nil {
+		if c.err = Ended(c.ctx, c.deadline); c.err != nil {
 			c.turn <- false
 		}
 		return c.err != nil
@@ -241,18 +241,17 @@ func (g *Group[C]) lead(own *call[C]) (err error) {
 	g.gather(own.ctx)
 	g.leader = own.value
 	err = g.run(own.ctx, own.deadline, g.take)
-	if ended := own.ended(); err != nil && ended != nil {
+	if ended := Ended(own.ctx, own.deadline); err != nil && ended != nil {
 		g.requeue()
 		err = ended
 	}
 	return err
 }
 
-// ended returns an error if the context has ended or the deadline is over. A context may end a moment after its
-// deadline.
-func (c *call[C]) ended() error {
-	err := c.ctx.Err()
-	if err == nil && time.Until(c.deadline) <= 0 {
+// Ended returns an error if a context has ended or a deadline is over. A context may end a moment after its deadline.
+func Ended(ctx context.Context, deadline time.Time) error {
+	err := ctx.Err()
+	if err == nil && time.Until(deadline) <= 0 {
 		err = context.DeadlineExceeded
 	}
 	return err

@@ -113,9 +113,10 @@ type Database interface {
 	// Begin begins a transaction. Until it ends, no other connection and no other process can write. Begin
 	// waits for other writers, for a limited time and until the deadline of ctx.
 	//
-	// Unless ahead is nil, Begin also runs its queries, which see what the transaction sees. A remote database sends them
-	// with the begin. Begin calls ahead each time it tries to begin. If a query fails, the transaction begins without it.
-	Begin(ctx context.Context, ahead func() []Query) (Tx, error)
+	// Unless ahead is nil, Begin also runs the queries that it returns, which see what the transaction sees, and then calls
+	// done. A remote database sends them with the begin. Begin calls ahead each time it tries to begin. If a query fails,
+	// the transaction begins, and done is not called.
+	Begin(ctx context.Context, ahead func() (queries []Query, done func())) (Tx, error)
 	// Poll returns the latest committed state. It reports true if commits since the last call may not be in it,
 	// for example because another program made them or the server is another one.
 	Poll(ctx context.Context) (State, bool, error)
@@ -148,13 +149,12 @@ type Database interface {
 const PollInterval = 45 * time.Millisecond
 
 // A Query is a query for Begin, with the placeholders $1, $2 … in this order. Each row is scanned into Fields before
-// Row is called. Done is called after all rows, unless the query fails.
+// Row is called.
 type Query struct {
 	Statement string
 	Args      []any
 	Fields    []any
 	Row       func() error
-	Done      func()
 }
 
 // A Tx is a transaction on the connection that writes.

@@ -10,7 +10,7 @@
 // A caller gives the Queue a function, and data that says what the function reads. Package internal/batch makes
 // batches of the calls. The leader of a batch begins a transaction on its own goroutine, takes the calls that are
 // queued by then, and runs one function after the other. No caller gets a result that is not durable. If the commit
-// fails, all callers get its error.
+// itself fails, all callers get its error.
 //
 // # Calls that fail
 //
@@ -20,6 +20,9 @@
 // After a write or a failed statement, the transaction is rolled back. The other calls run again in a
 // transaction without that call, which then runs in a transaction of its own. From the second such failure on,
 // each remaining call does. There are no savepoints: after a savepoint, SQLite copies each page that changes.
+//
+// A statement that runs just before the commit may fail, too. It is not known which call has caused it, so each call
+// runs alone.
 //
 // If the database ended the transaction, as when the connection is lost, all callers get the error. After a
 // conflict with another process, such as a deadlock, the transaction runs again, up to three times.
@@ -94,11 +97,12 @@ type Options[R Repositories[C], C any] struct {
 type Repositories[C any] interface {
 	// Ahead returns what engine.Database.Begin may read ahead for calls, see there. data is that of the calls that are queued
 	// before Begin. Until the transaction has begun, they may be withdrawn, and others may arrive.
-	Ahead(data []C) []engine.Query
+	Ahead(data []C) (queries []engine.Query, done func())
 	// Begun says that the transaction has begun.
 	Begun(tx *Tx)
-	// Commit writes what the functions have collected, calls commit and returns its error. No caller of the transaction
-	// returns before, so Commit can invalidate caches.
+	// Commit writes what the functions have collected, calls commit and returns its error. After an
+	// engine.NotCommittedError, each call runs again alone. No caller of the transaction returns before Commit, so it can
+	// invalidate caches.
 	Commit(commit func() error) error
 }
 

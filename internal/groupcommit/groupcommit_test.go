@@ -33,11 +33,11 @@ type names struct {
 }
 
 // Ahead implements groupcommit.Repositories.
-func (n *names) Ahead(data []string) []engine.Query {
+func (n *names) Ahead(data []string) ([]engine.Query, func()) {
 	if len(data) > 0 {
 		n.queue.ahead = append(n.queue.ahead, data)
 	}
-	return nil
+	return nil, func() {}
 }
 
 // Begun implements groupcommit.Repositories.
@@ -87,7 +87,7 @@ type database struct {
 	begin func(context.Context) error // if not nil, called before Begin
 }
 
-func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (engine.Tx, error) {
+func (d *database) Begin(ctx context.Context, ahead func() ([]engine.Query, func())) (engine.Tx, error) {
 	if d.begin != nil {
 		if err := d.begin(ctx); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/petstore/internal/batch"
 	"example.com/petstore/internal/engine"
 )
 
@@ -33,11 +34,7 @@ func (q *Queue[R, C]) run(ctx context.Context, deadline time.Time, take func() [
 	if err != nil {
 		return err
 	}
-	ended := beginning.Err()
-	if ended == nil && time.Until(deadline) <= 0 { // a context may end a moment after its deadline
-		ended = context.DeadlineExceeded
-	}
-	if ended != nil {
+	if ended := batch.Ended(ctx, deadline); ended != nil {
 		end(ended, calls[0]) // the leader; the others have left the queue in time
 		calls = calls[1:]
 	}
@@ -65,7 +62,7 @@ func (s *schedule[R, C]) begin(ctx context.Context, calls []*call[R, C]) (engine
 	for _, c := range calls {
 		data = append(data, c.data...)
 	}
-	return s.queue.database.Begin(ctx, func() []engine.Query { return s.repositories.Ahead(data) })
+	return s.queue.database.Begin(ctx, func() ([]engine.Query, func()) { return s.repositories.Ahead(data) })
 }
 
 // beginNext begins the next transaction. It returns nil if there is none.

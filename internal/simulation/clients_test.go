@@ -115,7 +115,7 @@ type repositories struct {
 
 func (p *process) newRepositories() *repositories { return &repositories{process: p} }
 
-func (r *repositories) Ahead([]*write) []engine.Query { return nil }
+func (r *repositories) Ahead([]*write) ([]engine.Query, func()) { return nil, func() {} }
 
 func (r *repositories) Begun(t *groupcommit.Tx) {
 	r.process.begun = append(r.process.begun, now())

@@ -96,7 +96,7 @@ func (d draws) duration(mean time.Duration) time.Duration {
 // sleep sleeps for a random time of the simulation.
 func (d draws) sleep(mean time.Duration) { time.Sleep(d.duration(mean)) }
 
-func (p *process) Begin(ctx context.Context, _ func() []engine.Query) (_ engine.Tx, err error) {
+func (p *process) Begin(ctx context.Context, _ func() ([]engine.Query, func())) (_ engine.Tx, err error) {
 	p.checkOpen()
 	p.busy.Store(true)
 	defer func() { p.busy.Store(err == nil) }()

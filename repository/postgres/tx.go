@@ -32,7 +32,7 @@ type tx struct {
 
 // Begin implements engine.Database. It locks the row of the table store, which each transaction of each process
 // locks first. If the connection was lost, it connects again.
-func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (engine.Tx, error) {
+func (d *database) Begin(ctx context.Context, ahead func() ([]engine.Query, func())) (engine.Tx, error) {
 	whole, cancel := context.WithTimeout(context.Background(), txTimeout)
 	beginning, begun := whole, func() {}
 	if deadline, limited := ctx.Deadline(); limited {
@@ -54,7 +54,7 @@ func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (engi
 	return t, nil
 }
 
-func (d *database) begin(ctx context.Context, ahead func() []engine.Query) (*tx, error) {
+func (d *database) begin(ctx context.Context, ahead func() ([]engine.Query, func())) (*tx, error) {
 	conn, err := d.writer.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -69,8 +69,9 @@ func (d *database) begin(ctx context.Context, ahead func() []engine.Query) (*tx,
 		statements.Queue("SHOW synchronous_standby_names").QueryRow(func(row pgx.Row) error { return row.Scan(&standbys) })
 	}
 	var queries []engine.Query
+	done := func() {}
 	if ahead != nil {
-		queries = ahead()
+		queries, done = ahead()
 	}
 	for _, q := range queries { // each statement reads what is committed when it begins, so these come after the lock
 		statements.Queue(q.Statement, q.Args...).Query(func(rows pgx.Rows) error {
@@ -88,9 +89,7 @@ func (d *database) begin(ctx context.Context, ahead func() []engine.Query) (*tx,
 	if standbys == "" {
 		return nil, errors.Join(errNotSynchronous, t.Rollback())
 	}
-	for _, q := range queries {
-		q.Done()
-	}
+	done()
 	return t, nil
 }
 

@@ -154,7 +154,7 @@ func (d *database) Dialector() gorm.Dialector {
 }
 
 // Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another process.
-func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (_ engine.Tx, err error) {
+func (d *database) Begin(ctx context.Context, ahead func() ([]engine.Query, func())) (_ engine.Tx, err error) {
 	d.mu.Lock()
 	defer func() {
 		if err != nil {
@@ -174,7 +174,9 @@ func (d *database) Begin(ctx context.Context, ahead func() []engine.Query) (_ en
 			}
 			t := &tx{Conn: d.writer, database: d, state: d.seen.Load().state}
 			if ahead != nil {
-				t.read(ahead())
+				if err := t.readAhead(ahead()); err != nil {
+					return nil, err
+				}
 			}
 			return t, nil
 		}

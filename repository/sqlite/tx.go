@@ -27,14 +27,20 @@ type tx struct {
 // State implements engine.Tx.
 func (t *tx) State() engine.State { return t.state }
 
-// read runs the queries of Begin, until one fails.
-func (t *tx) read(queries []engine.Query) {
+// readAhead runs the queries of Begin. It returns an error if SQLite has ended the transaction, as it does when the disk cannot
+// be read.
+func (t *tx) readAhead(queries []engine.Query, done func()) error {
 	for _, q := range queries {
 		if err := t.readRows(q); err != nil {
-			return
+			if t.Active() == nil {
+				return nil
+			}
+			t.unlocks()
+			return err
 		}
-		q.Done()
 	}
+	done()
+	return nil
 }
 
 func (t *tx) readRows(q engine.Query) error {

@@ -76,3 +76,25 @@ func TestEndedTransactionRunsNoStatement(t *testing.T) {
 		check(t, tx.Rollback())
 	}
 }
+
+// If a query that Begin runs for the calls fails, the calls read for themselves. But SQLite may also have ended the transaction.
+func TestBeginFailsIfAQueryEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	for query, ends := range map[string]bool{
+		"INSERT INTO pets (id, name, category_id) VALUES (1, NULL, 7)":             false,
+		"INSERT OR ROLLBACK INTO pets (id, name, category_id) VALUES (1, NULL, 7)": true, // as after an error of the disk
+	} {
+		database, _ := sqlitetest.NewDatabase(t)
+		tx, err := database.Begin(t.Context(), func() ([]engine.Query, func()) {
+			return []engine.Query{{Statement: query}}, func() { t.Error("the queries are done") }
+		})
+		if ends == (err == nil) {
+			t.Fatalf("%s: got %v, want an error: %t", query, err, ends)
+		}
+		if ends {
+			tx, err = database.Begin(t.Context(), nil)
+		}
+		check(t, err)
+		check(t, errors.Join(tx.Active(), tx.Rollback()))
+	}
+}

@@ -67,7 +67,10 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 				s.wantWrites(t, l, 8)
 				// An insert writes a page with the generation of the file to the WAL. Without an insert, the WAL could
 				// belong to any copy of the file, and a store without a change since the last checkpoint may be opened.
-				for s.addPetWritesCheckpoint(t, folder) {
+				for tries := 1; s.addPetWritesCheckpoint(t, folder); tries++ {
+					if tries == 10 {
+						t.Fatal("each insert is followed by a checkpoint")
+					}
 				}
 				if end == "killed before" {
 					s.Kill()

@@ -41,9 +41,12 @@ func CreatePets(ctx context.Context, s port.Transactor, news []domain.NewPet, c 
 		pets, earlier = nil, nil
 		if !c.IsZero() {
 			outcome, claimed, err := r.Idempotency.Claim(ctx, c)
-			if err != nil || !claimed {
-				earlier = &outcome
+			if err != nil {
 				return err
+			}
+			if !claimed {
+				earlier = &outcome
+				return nil
 			}
 		}
 		if pets, err = r.Pets.Create(ctx, news); err != nil || c.IsZero() {

@@ -21,7 +21,7 @@ func newCheck(in *invocation) *cobra.Command {
   the numbers of animals, of all and of each category, with the animals
   the status of animals with their orders
   the texts by which a search finds animals with their names
-  the first and the last position of the changes with the changes
+  the last position with the last change, and the first one with those that are kept
   the last ids that were given out with the greatest ids
 
 SQL by hand makes them disagree. Each difference is a line on standard error.

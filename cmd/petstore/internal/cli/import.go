@@ -345,7 +345,11 @@ func (r *importRun) added(importer *usecase.Importer, took time.Duration) string
 		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier)
 	}
 	if n := importer.OtherIDs(); n > 0 {
-		text += fmt.Sprintf("; %d have another id than in the file: to correct animals instead of adding them, use --update", n)
+		have := "have"
+		if n == 1 {
+			have = "has"
+		}
+		text += fmt.Sprintf("; %d %s another id than in the file: to correct animals instead of adding them, use --update", n, have)
 	}
 	if r.again && r.checked.unknown > 0 {
 		text += "; each run with --again adds them once more"

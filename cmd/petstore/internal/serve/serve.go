@@ -96,9 +96,11 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if admin != nil { // without the admin listener nobody could read the metrics
 		api.Metrics = metrics
 	}
-	slow := time.AfterFunc(time.Second, func() {
-		log.Warn("the store is still being opened: serve waits up to 30s for another service that has its file")
-	})
+	waits := "serve waits up to 30s for another service that has its file"
+	if settings.Database.Driver == "postgres" {
+		waits = "serve waits for the server, or for another process that migrates the store"
+	}
+	slow := time.AfterFunc(time.Second, func() { log.Warn("the store is still being opened: " + waits) })
 	service, err := o.Open(ctx, petstore.Options{
 		API: api, NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
 		RequireSynchronous: settings.Database.RequireSynchronous, ChangesRetention: settings.Changes.Retention,
