@@ -41,7 +41,9 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	want := func(want map[string]bool) { // another test compares docs/metrics.md with all metrics
 		t.Helper()
 		for name, registered := range want { // a scrape waits at most a second for the store
-			testkit.WaitUntil(t, fmt.Sprintf("%s is registered: %t", name, registered), func() bool { return metricNames(t, registry)[name] == registered })
+			testkit.WaitUntil(t, fmt.Sprintf("%s is registered: %t", name, registered), func() bool {
+				return metricNames(t, registry)[name] == registered
+			})
 		}
 	}
 	const expiration, waiting = "petstore_key_expiration_timestamp_seconds", "petstore_store_waiting_transactions"
